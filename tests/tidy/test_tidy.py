@@ -183,11 +183,11 @@ def loaded_after(statement: str) -> set[str]:
 
 class TestWeight:
     def test_import_findspot_is_light(self) -> None:
-        assert not loaded_after("import findspot") & {"numpy", "mcp", "click", "rich", "sqlite3"}
+        assert not loaded_after("import findspot") & {"numpy", "mcp", "click", "sqlite3"}
 
     def test_the_engine_needs_no_protocol_nor_parsers(self) -> None:
         loaded = loaded_after("import findspot.engine")
-        assert not loaded & {"mcp", "click", "rich", "tree_sitter", "pydantic", "toon_format"}
+        assert not loaded & {"mcp", "click", "tree_sitter", "pydantic", "toon_format"}
 
     def test_the_door_needs_the_standard_library_alone(self) -> None:
         loaded = loaded_after("import findspot.door.pipe, findspot.door.command")

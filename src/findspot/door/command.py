@@ -68,8 +68,7 @@ def _terminal() -> dict[str, Any]:
     }
     for stream in (1, 2, 0):
         with contextlib.suppress(OSError):
-            size = os.get_terminal_size(stream)
-            return facts | {"columns": size.columns, "lines": size.lines}
+            return facts | {"columns": os.get_terminal_size(stream).columns}
     return facts | {"columns": int(os.environ.get("COLUMNS", "0") or 0)}
 
 

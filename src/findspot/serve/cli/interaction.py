@@ -5,23 +5,24 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from types import FrameType
-from typing import IO, TYPE_CHECKING, NoReturn, cast
+from typing import NoReturn
 
 import click
 
-from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import CancelledError
 from findspot.core.model import Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED, ConfirmationRequiredError, StoppedError
 from findspot.serve.cli.options import Reply
-from findspot.serve.cli.terminal import RemoteTerminal, terminal
+from findspot.serve.cli.terminal import terminal
+from findspot.serve.shapes import duration
 
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
+_REDRAW_S = 0.1
+_BAR_COLUMNS = 30
 
 
 def can_ask() -> bool:
@@ -135,19 +136,41 @@ def shown_progress(quiet: bool, *, only_indexing: bool = False) -> Iterator[Prog
     if not (output.wants_colour(sys.stderr) if only_indexing else sys.stderr.isatty()):
         yield ignore_progress if quiet else _one_line()
         return
-    with contextlib.ExitStack() as stack:
-        bars: list[Bar] = []
+    to = terminal()
+    begun: dict[str, tuple[float, int]] = {}
+    is_drawn = False
+    drawn_at = 0.0
 
-        def show(progress: Progress) -> None:
-            if not bars and (not only_indexing or (_indexes(progress) and progress.total)):
-                bars.append(stack.enter_context(_bar()))
-            for bar in bars:
-                task = bar.tasks[0]
-                if task.description != progress.phase:  # what was done before does not count for the rate
-                    bar.reset(task.id, description=progress.phase, completed=progress.done)
-                bar.update(task.id, completed=progress.done, total=progress.total or None)
+    def draw(line: str) -> None:
+        """Put a line in the place of the one before it; whoever indexes does so in a thread of its own."""
+        with contextlib.suppress(OSError):
+            click.echo(f"\r\x1b[K{output.cut(line, to.columns - 1)}", file=to.stderr, nl=False)
+            to.stderr.flush()
 
+    def show(progress: Progress) -> None:
+        nonlocal is_drawn, drawn_at
+        now = time.monotonic()
+        since, before = begun.setdefault(progress.phase, (now, progress.done))
+        is_drawn |= not only_indexing or (_indexes(progress) and progress.total > 0)
+        if is_drawn and now - drawn_at > _REDRAW_S:
+            drawn_at = now
+            draw(_bar(progress, now - since, progress.done - before))
+
+    try:
         yield show
+    finally:
+        if is_drawn:
+            draw("")
+
+
+def _bar(progress: Progress, seconds: float, done: int) -> str:
+    """Return how far it is, and how long it still takes by what was done in so many seconds."""
+    if not progress.total:
+        return progress.phase
+    filled = _BAR_COLUMNS * progress.done // progress.total
+    bar = "#" * filled + "." * (_BAR_COLUMNS - filled)
+    left = f"  {duration(seconds / done * (progress.total - progress.done))} left" if done else ""
+    return f"{progress.phase}  [{bar}]  {progress.done:,}/{progress.total:,}{left}"
 
 
 def _indexes(progress: Progress) -> bool:
@@ -164,24 +187,3 @@ def _one_line() -> ProgressSink:
             output.note(f"indexing {output.count(progress.total, 'file')}")
 
     return show
-
-
-def _bar() -> Bar:
-    from rich import progress as parts
-    from rich.console import Console
-
-    console, to = Console(stderr=True), terminal()
-    if isinstance(to, RemoteTerminal):
-        file = cast(IO[str], to.stderr)
-        console = Console(file=file, width=to.columns, height=to.lines, _environ=ENVIRONMENT)
-    bar = parts.Progress(
-        parts.SpinnerColumn(),
-        parts.TextColumn("{task.description}", markup=False),
-        parts.BarColumn(),
-        parts.MofNCompleteColumn(),
-        parts.TimeRemainingColumn(compact=True),
-        console=console,
-        transient=True,
-    )
-    bar.add_task("scanning", total=None)
-    return bar

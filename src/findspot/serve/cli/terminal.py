@@ -80,6 +80,10 @@ class OwnTerminal:
     def columns(self) -> int:
         return shutil.get_terminal_size().columns
 
+    @property
+    def stderr(self) -> IO[str]:
+        return sys.stderr
+
     @contextlib.contextmanager
     def stopping(self, action: Callable[[int], None]) -> Iterator[None]:
         signals = (signal.SIGINT, signal.SIGTERM)
@@ -109,10 +113,11 @@ class RemoteTerminal:
         self, connection: socket.socket, facts: Mapping[str, Any], open_engine: Callable[[], Engine]
     ) -> None:
         self.engine = open_engine
-        self.columns, self.lines = int(facts.get("columns") or 80), int(facts.get("lines") or 24)
+        self.columns = int(facts.get("columns") or 80)
         self.warned: set[str] = set()
         self.stdout = _Stream(lambda text: self.send(out=text), is_terminal=bool(facts.get("out")))
-        self.stderr = _Stream(lambda text: self.send(err=text), is_terminal=bool(facts.get("err")))
+        err = _Stream(lambda text: self.send(err=text), is_terminal=bool(facts.get("err")))
+        self.stderr = cast(IO[str], err)
         is_terminal = bool(facts.get("in"))
         self.stdin = _Stream(str, is_terminal=is_terminal, read=lambda what: self._ask(read=what))
         self._connection = connection
