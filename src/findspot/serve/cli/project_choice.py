@@ -15,7 +15,7 @@ from findspot.engine import Engine
 from findspot.project import Project
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import can_ask, can_offer, prompt
-from findspot.serve.cli.terminal import RemoteTerminal, terminal
+from findspot.serve.cli.terminal import terminal
 from findspot.serve.project_files import covers, folder_in, limit_note, package_around
 from findspot.workspace import Asked, is_workspace
 
@@ -64,9 +64,9 @@ def open_asked(
 
 @contextlib.contextmanager
 def _engine(flags: dict[str, object] | None) -> Iterator[Engine]:
-    current = terminal()
-    if isinstance(current, RemoteTerminal) and not flags:
-        yield current.engine()
+    shared = terminal().engine
+    if shared and not flags:
+        yield shared()
         return
     with contextlib.closing(Engine(flags)) as engine:
         yield engine

@@ -31,7 +31,7 @@ from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED
 from findspot.serve.cli.options import Group, Reply, command, option_of, together, toolsets_option
-from findspot.serve.cli.terminal import RemoteTerminal, open_in_browser, terminal
+from findspot.serve.cli.terminal import open_in_browser, terminal
 from findspot.serve.shapes import activity_object
 
 if TYPE_CHECKING:
@@ -182,12 +182,9 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
             if not no_open and sys.stdout.isatty() and has_screen:
                 open_in_browser(files.enter_context(leading_to(address)))
 
-        if not isinstance(current, RemoteTerminal):
-            run(start, port, opened)
-            return
         stop = threading.Event()
         with current.stopping(lambda _: stop.set()):
-            run(start, port, opened, current.engine(), stop)
+            run(start, port, opened, current.engine() if current.engine else None, stop)
 
 
 @contextlib.contextmanager

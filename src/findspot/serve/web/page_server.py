@@ -152,12 +152,12 @@ def run(
     start: Path,
     port: int | None,
     opened: Callable[[str], None],
-    engine: Engine | None = None,
-    stop: threading.Event | None = None,
+    engine: Engine | None,
+    stop: threading.Event,
 ) -> None:
-    """Serve the page about the project at a folder; `opened` is called with its address.
+    """Serve the page about the project at a folder, until `stop` is set; `opened` is called with its address.
 
-    The resident process gives its own engine, and sets `stop` when whoever asked for the page is gone.
+    The resident process gives its own engine.
     """
     page = PageProjects(engine or Engine(), start)
     try:
