@@ -216,6 +216,7 @@ class Catalogue:
         return found
 
     def close(self) -> None:
+        """Release the models."""
         self.orchestrator.close()
 
     def _replace(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:

@@ -51,10 +51,12 @@ class ToolDefinition:
 
     @property
     def runs_as_task(self) -> bool:
+        """Whether it can be called as a task only."""
         return (self.execution or {}).get("taskSupport") == "required"
 
     @property
     def own_name(self) -> str:
+        """The name without the server's."""
         return self.name.removeprefix(self.server_name + SEPARATOR)
 
 
@@ -116,6 +118,7 @@ class ToolResults:
 
     @property
     def message(self) -> str | None:
+        """What to say if no tool fits."""
         if self.fits:
             return None
         parts = ["Nothing fits well." if self.tools else "Nothing fits."]

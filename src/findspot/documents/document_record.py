@@ -215,6 +215,7 @@ class Document:
 
     @property
     def metadata_json(self) -> str:
+        """The metadata as it is stored."""
         try:
             return json.dumps(self.metadata)
         except (TypeError, ValueError):

@@ -9,9 +9,11 @@ import math
 import os
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 import h11
 import uvicorn
@@ -19,6 +21,9 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.log import get_logger
+
+_log = get_logger("http")
 
 BACKLOG = 512
 """Connections that may wait to be taken: many clients may come at once."""
@@ -47,6 +52,8 @@ _SHARE_OF_ONE_ADDRESS = 0.5
 _OTHER_DESCRIPTORS = 256
 """What indexes, logs and worker processes may have open apart from connections."""
 
+_LOG_EVERY_S = 60.0
+
 
 def listen(host: str, port: int, way_out: str) -> socket.socket:
     """Return a listening socket whose connections send at once what is written to them.
@@ -66,7 +73,7 @@ def listen(host: str, port: int, way_out: str) -> socket.socket:
             hint = f"End that program, or choose another port: {way_out}."
         raise InvalidArgumentError(message, hint=hint) from None
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
+    return _Listener(listener)
 
 
 def serve(
@@ -133,6 +140,46 @@ def connection_limit() -> int:
     if soft == unlimited:
         return MAX_CONNECTIONS
     return min(MAX_CONNECTIONS, max(soft - _BEYOND - _OTHER_DESCRIPTORS, soft // 2))
+
+
+class _Listener(socket.socket):
+    """Closes connections that come when the process has no descriptor left for them.
+
+    The event loop would try again and again, and log each time, while they keep waiting: 300 silent
+    connections would then keep everybody out (`tests/trust/test_http_door.py`).
+    """
+
+    def __init__(self, listener: socket.socket) -> None:
+        super().__init__(listener.family, listener.type, listener.proto, fileno=listener.detach())
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+        self._logged = float("-inf")
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        try:
+            return super().accept()
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            self._turn_away()
+            raise BlockingIOError from None
+
+    def close(self) -> None:
+        if self._spare >= 0:
+            os.close(self._spare)
+            self._spare = -1
+        super().close()
+
+    def _turn_away(self) -> None:
+        if self._spare >= 0:
+            os.close(self._spare)
+            self._spare = -1
+            with contextlib.suppress(OSError):
+                super().accept()[0].close()
+        if time.monotonic() - self._logged > _LOG_EVERY_S:  # while one is free: a log is a file too
+            self._logged = time.monotonic()
+            _log.error("out of file descriptors, connections are turned away; raise the limit (ulimit -n)")
+        with contextlib.suppress(OSError):
+            self._spare = os.open(os.devnull, os.O_RDONLY)
 
 
 class Connection(H11Protocol):
