@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,18 +44,3 @@ def test_search_by_type_and_tag(findspot: Program, make_project: Make) -> None:
     assert shown.out.startswith("1. src/greet.py:1-3  definitions: greet\n    def greet(name):\n")
     nothing = findspot("chunks", "search", "hello", "--tags", "absent", "--project", root)
     assert nothing.out == "No results.\n"
-
-
-def test_search_takes_what_the_tool_takes(findspot: Program, make_project: Make) -> None:
-    root = make_project()
-    findspot.make_index(root)
-    both = findspot("chunks", "search", "hello", "--chunk-types", "definitions, symbols", "--json", cwd=root)
-    assert {one["chunk"]["chunk_type"] for one in both.json["results"]} == {"definitions", "symbols"}
-    short = findspot(
-        "chunks", "search", "hello", "--include-stats", "--max-tokens", "200", "--json", cwd=root
-    )
-    assert short.json["stats"]["source"] == "index"
-    assert len(json.dumps(short.json)) <= 200 * 4
-    wrong = findspot("chunks", "search", "hello", "--chunk-types", "symbol", cwd=root)
-    assert wrong.code == 2
-    assert "There is no chunk type 'symbol'" in wrong.err

@@ -34,17 +34,6 @@ def test_a_working_folder_that_is_gone(findspot: Program, tmp_path: Path) -> Non
     assert (done.returncode, "hint: The working folder is gone" in done.stderr) == (1, True)
 
 
-def test_a_file_in_place_of_a_folder(findspot: Program, make_project: Make) -> None:
-    path = make_project() / "README.md"
-    done = findspot("index", path, "--json")
-    assert done.code == 1
-    assert done.json == {
-        "code": "PATH_NOT_FOUND",
-        "userMessage": f"Path does not exist or is not a directory: {path}",
-        "developerMessage": f"PATH_NOT_FOUND: Path does not exist or is not a directory: {path}",
-    }
-
-
 @pytest.mark.skipif(
     any((folder / ".git").exists() for folder in Path(os.path.realpath("/tmp")).parents),
     reason="temporary folders are inside a project here",

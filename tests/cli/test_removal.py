@@ -40,13 +40,6 @@ def test_delete_asks_and_deletes(findspot: Program, make_project: Make) -> None:
     assert again.json["status"] == "not_found"
 
 
-def test_delete_takes_a_named_folder_for_what_it_is(findspot: Program, make_project: Make) -> None:
-    root = make_project()
-    findspot.make_index(root)
-    assert findspot("delete", root / "src", "--yes").code == 3
-    assert findspot("status", root).code == 0
-
-
 def test_clean_deletes_the_indexes_of_projects_that_are_gone(findspot: Program, make_project: Make) -> None:
     kept, gone = make_project("kept"), make_project("gone")
     findspot.make_index(kept)

@@ -38,15 +38,6 @@ class TestResearch:
             "  21  LoginHandler.respond: user = authenticate(request, self.database)",
         ]
 
-    def test_within_a_number_of_tokens(self, ask: Ask) -> None:
-        found = ask("research", "what calls Database.query", "--depth", "5", "--max-tokens", "200")
-        assert len(found.out) <= 800 + 1
-        assert "UserStore.find → Database.query" in found.out
-
-    @pytest.mark.parametrize("arguments", [["--depth", "6", "x"], ["--focus", "feelings", "x"], []])
-    def test_wrong_usage(self, ask: Ask, arguments: list[str]) -> None:
-        assert ask("research", *arguments).code == 2
-
     def test_no_index(self, ask: Ask, tmp_path: Path) -> None:
         assert ask("research", "x", "--no-update", "--project", str(tmp_path)).code == 3
 
@@ -95,9 +86,3 @@ class TestVerbs:
         found = ask(verb, "nothing_here", "--json")
         assert found.code == 1
         assert json.loads(found.out)["nodes"] == []
-
-
-def test_searches_among_what_changed(ask: Ask) -> None:
-    found = ask("search", "password", "--changed-since", "HEAD")
-    assert found.code == 2
-    assert "changed_since needs a git repository" in found.err

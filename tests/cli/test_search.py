@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from findspot.search.token_budget import token_count
 from program import Outcome, Program
 from shop_project import FILES
 
@@ -100,12 +99,6 @@ class TestOptions:
             assert all("def " in line for line in lines)
         assert f"matches in {', '.join(map(str, hits[0]['lines']))}" in ask(*asked, "--format", "compact").out
 
-    def test_a_folder_inside_the_project_is_a_filter(self, ask: Ask, indexed: Program) -> None:
-        found = paths(ask, "order", "--project", str(indexed.cwd / "worker"))
-        assert found
-        assert all(path.startswith("worker/") for path in found)
-        assert all(path.startswith("worker/") for path in paths(ask, "order", "--project", "worker"))
-
     def test_a_query_may_look_like_an_option(self, ask: Ask) -> None:
         assert ask("search", "--json", "--", "--order").json["query"] == "--order"
 
@@ -128,19 +121,6 @@ class TestFormats:
             assert found[name] == (indexed.cwd / name).read_text().rstrip("\n")
         assert "\x1b" not in done.out
         assert "\x9b" not in done.out
-
-    def test_compact_is_what_an_assistant_gets(self, ask: Ask) -> None:
-        shown = ask("search", "order", "--format", "compact", "-n", "4").out
-        numbered = [line for line in shown.splitlines() if re.match(r"\d+\. ", line)]
-        assert [line.split(".")[0] for line in numbered] == ["1", "2", "3", "4"]
-        assert token_count(shown.rstrip("\n")) <= 1_200
-
-    @pytest.mark.parametrize("form", ["json", "toon", "compact", "human"])
-    def test_max_tokens(self, ask: Ask, form: str) -> None:
-        done = ask("search", "order " * 400, "--format", form, "--max-tokens", "300", "-n", "50")
-        assert done.code == 0
-        assert token_count(done.out.rstrip("\n")) <= 300
-        assert ("more, less likely: offset=" if form == "compact" else "To fit max_tokens") in done.out
 
     def test_the_configured_format_is_used(self, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("FINDSPOT_DEFAULT_FORMAT", "json")
@@ -214,18 +194,6 @@ class TestAssistance:
         found = ask(*asked, "--json").json
         assert found["synthesis"]["madeBy"] == found["expandedBy"] == "index"
         assert found["expandedQuery"].startswith("open a session ")
-
-    def test_a_service_that_is_away_leaves_the_results(
-        self, ask: Ask, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("FINDSPOT_LLM_PROVIDER", "anthropic")
-        monkeypatch.setenv("FINDSPOT_LLM_ENDPOINT", "http://127.0.0.1:9")
-        found = ask("search", "open a session", "--synthesize", "--json")
-        assert found.code == 0
-        values = json.loads(found.out)
-        assert values["results"]
-        assert "The language model failed: anthropic:" in values["warning"]
-        assert values["synthesis"]["madeBy"] == "index"
 
 
 def test_a_dash_reads_the_query_from_standard_input(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

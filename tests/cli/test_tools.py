@@ -97,19 +97,6 @@ def test_nothing_to_index(run: Run) -> None:
     assert "There is nothing to index" in done.err
 
 
-def test_configurations_that_are_found_are_asked_about(run: Run, root: Path) -> None:
-    server = {"command": sys.executable, "args": [str(EXAMPLE_SERVER), "notes"]}
-    (root / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
-    asked = run("tools", "index", "--json")
-    assert asked.code == 2
-    assert asked.json["status"] == "confirmation_required"
-    assert not (root / ".please").exists()
-    assert run("tools", "index", "--yes", "--json").json["totalTools"] == 3
-    again = run("tools", "index", "--json").json
-    assert again["servers"] == [{"name": "notes", "status": "indexed", "tools": 3}]
-    assert again["embedded"] == 0
-
-
 def test_a_bad_server_is_told_of_and_the_rest_is_indexed(run: Run, root: Path) -> None:
     program = [str(EXAMPLE_SERVER), "notes"]
     config = {"good": {"command": sys.executable, "args": program}, "bad": {"command": "no-such-program"}}
@@ -130,27 +117,6 @@ def test_searching_for_people(indexed: Run) -> None:
     assert "Nothing fits well. Nearest: " in nothing.err
 
 
-def test_searching_as_json(indexed: Run) -> None:
-    answer = indexed("tools", "search", "weather", "--mode", "bm25", "--json").json
-    assert set(answer) == {"tools", "total", "totalIndexed", "searchTimeMs"}
-    assert answer["tools"] == [
-        {
-            "name": "weather__forecast",
-            "description": "Weather of the next days.\nIn a city.",
-            "serverName": "weather",
-            "score": answer["tools"][0]["score"],
-            "matchType": "bm25",
-        }
-    ]
-    limited = ("--mode", "regex", "--top-k", "1", "--threshold", "0.5", "--server", "fs")
-    assert indexed("tools", "search", "a", *limited, "--json").json["tools"][0]["name"] == "fs__read_file"
-    for mode in ("embedding", "hybrid"):
-        found = indexed(
-            "tools", "search", "will", "the", "weather", "be", "fine", "--mode", mode, "--json"
-        ).json
-        assert found["tools"][0]["name"] == "weather__forecast"
-
-
 def test_showing_a_tool(indexed: Run) -> None:
     shown = indexed("tools", "show", "weather__forecast")
     advice = "`findspot tools index FILE` reads one that does, `findspot tools add` adds it."
@@ -165,13 +131,6 @@ def test_showing_a_tool(indexed: Run) -> None:
     missing = indexed("tools", "show", "read_fiel")
     assert missing.code == 2
     assert "Tool not found: read_fiel" in missing.err
-
-
-def test_without_a_catalogue(run: Run) -> None:
-    for arguments in (("search", "x"), ("show", "x")):
-        done = run("tools", *arguments, "--json")
-        assert (done.code, done.json["code"]) == (3, "INDEX_NOT_FOUND")
-        assert "findspot tools index" in done.err
 
 
 def test_texts_cannot_speak_to_the_terminal(run: Run, root: Path) -> None:

@@ -27,10 +27,6 @@ def limit_files(project: Path, files: int) -> None:
 
 
 class TestAgreed:
-    def test_create_index(self, talking: Connection, person: Person, fresh: Path) -> None:
-        assert talking.values("create_index", project=str(fresh))["status"] == "success"
-        assert questions(person) == [f"{OUTSIDE}\n{fresh}"]
-
     def test_create_index_of_the_project_around(self, connect: Connect, fresh: Path) -> None:
         person = Person()
         with connect(fresh, elicitation_callback=person) as talking:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import mcp_types as types
-import pytest
 from anyio.from_thread import BlockingPortal
-from mcp import Client, MCPError
+from mcp import Client
 
 from e2e.conformance_server import TOOLS, WAV
 from e2e.harness import Connection
@@ -62,12 +61,3 @@ class TestResources:
         address = (shop / "src/auth/login.py").as_uri()
         whole = self.read(server, address)
         assert self.read(server, f"{address}#L3-L4") == "\n".join(whole.split("\n")[2:4])
-
-    @pytest.mark.parametrize(
-        "uri", ["findspot://nothing", "findspot://results/guessed/1", "file:///etc/passwd"]
-    )
-    def test_what_is_not_there(self, server: Connection, uri: str) -> None:
-        with pytest.raises(MCPError) as refused:
-            server.portal.call(server.client.read_resource, uri)
-        assert refused.value.error.code == -32002
-        assert refused.value.error.data == {"uri": uri}

@@ -17,7 +17,6 @@ from mcp.shared.exceptions import MCPError
 from e2e.conftest import Connect
 from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, write_samples
 from e2e.harness import Connection, Pipe, environment, text_of, until
-from findspot.search.token_budget import token_count
 
 INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
 
@@ -86,22 +85,6 @@ def test_every_field_and_no_embedding(server: Connection) -> None:
         "id", "chunk_type", "title", "text", "tags", "metadata", "created_at", "updated_at",
     ]  # fmt: skip
     assert "embedding" not in text_of(result)
-
-
-def test_settings_of_answers(connect: Connect, folder: Path, service: EmbeddingService) -> None:
-    settings = {
-        "CORTEX_EMBEDDING_ENDPOINT": f"{service.url}/embed",
-        "FINDSPOT_MAX_TOKENS": "300",
-        "FINDSPOT_STRUCTURED_RESULTS": "only",
-    }
-    with connect(folder, home=folder / "home", env=settings) as server:
-        result = server.call("cortex_search", query="password", min_score=-1)
-        assert isinstance(result.structured_content, dict)
-        count = len(ids(result.structured_content))
-        assert 0 < count < 6
-        assert text_of(result) == f"{count} result{'s' * (count > 1)}, in the structured content."
-        assert "of 6 results." in result.structured_content["warning"]
-        assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= 300
 
 
 def test_results_are_ordered_and_counted(server: Connection) -> None:

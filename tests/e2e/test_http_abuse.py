@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from e2e.door import HELLO, message_in, opened, post, serving
+from e2e.door import message_in, opened, post, serving
 from e2e.harness import PATIENCE_S, Connection
 from e2e.wire import Wire
 
@@ -122,16 +122,6 @@ def _all_of(connection: socket.socket) -> bytes:
         while more := connection.recv(1_000):
             answered += more
     return answered
-
-
-def test_requests_before_initialize(address: str, session: dict[str, str]) -> None:
-    refused = post(address, call(1, "login"))
-    assert refused.status in (400, 404), refused.read()
-    unknown = post(address, call(1, "login"), Mcp_Session_Id="forged", MCP_Protocol_Version="2025-11-25")
-    assert unknown.status in (400, 404)
-    again = post(address, HELLO | {"id": 9}, **session)
-    assert again.status in (200, 400)
-    alive(address, session)
 
 
 def test_the_same_id_twice_never_swaps_answers(address: str, session: dict[str, str]) -> None:

@@ -177,14 +177,6 @@ class TestOthers:
         assert answer["matches"] == ["src/billing/invoice.ts", "src/billing/retry.go"]
         assert answer["totalMatches"] == 2
 
-    def test_a_damaged_index_is_rebuilt(self, server: Connection, fresh: Path) -> None:
-        server.values("index_codebase", path=str(fresh), confirm=True)
-        folder = Path(server.values("get_index_status", project=str(fresh))["indexPath"])
-        for part in folder.glob("index.sqlite*"):
-            part.unlink()
-        (folder / "index.sqlite").write_bytes(b"this is no database" * 500)
-        assert server.values("search_code", query="login", path=str(fresh))["results"]
-
     def test_a_wrong_setting_is_told(self, server: Connection, fresh: Path) -> None:
         (fresh / ".findspot.json").write_text('{"maxFileSize": "huge", "nonsense": 1}')
         for answer in (
@@ -266,13 +258,6 @@ def test_progress_cancellation_and_searches_meanwhile(
     assert rest["filesIndexed"] + rest["filesUnchanged"] == MANY + 2
     assert rest["filesUnchanged"] == left["totalFiles"]
     assert server.values("get_index_status", project=str(large))["status"] == "ready"
-
-
-def test_several_calls_at_once_get_their_own_answers(server: Connection) -> None:
-    queries = [f"session number {number}" for number in range(40)]
-    started = [server.start("search_code", query=query) for query in queries]
-    answers: list[Any] = [call.result(PATIENCE_S).structured_content for call in started]
-    assert [answer["query"] for answer in answers] == queries
 
 
 AT_ONCE = """

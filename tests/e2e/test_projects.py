@@ -10,30 +10,12 @@ from e2e.harness import Connection, Folders
 
 
 class TestRoots:
-    def test_the_clients_root_is_the_project(
-        self, rooted: Connection, server: Connection, folders: Folders, shop: Path
-    ) -> None:
-        folders.paths = [shop]
-        assert rooted.values("get_index_status")["projectPath"] == str(shop)
-        assert rooted.values("search_code", query="login")["results"]
-        assert rooted.values("search_by_path", pattern="/*.md")["matches"] == ["README.md"]
-
     def test_a_root_inside_an_index_is_served_from_it(
         self, rooted: Connection, server: Connection, folders: Folders, shop: Path
     ) -> None:
         folders.paths = [shop / "src" / "auth"]
         found = rooted.values("search_code", query="user", limit=50)["results"]
         assert {hit["path"] for hit in found} == {"src/auth/login.py", "src/auth/session.py"}
-
-    def test_several_roots_are_asked_as_one(
-        self, rooted: Connection, server: Connection, folders: Folders, shop: Path, fresh: Path
-    ) -> None:
-        folders.paths = [fresh, shop]
-        members = rooted.values("get_index_status")["members"]
-        assert [member["projectPath"] for member in members] == [str(fresh), str(shop)]
-        folders.paths = [fresh]
-        assert rooted.values("get_index_status")["projectPath"] == str(fresh)
-        assert rooted.values("create_index")["projectPath"] == str(fresh)
 
     def test_an_argument_wins_and_may_be_relative_to_the_root(
         self, rooted: Connection, server: Connection, folders: Folders, shop: Path, fresh: Path

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import mcp_types as types
 import pytest
 
 from e2e.conftest import Connect
@@ -335,17 +334,3 @@ class TestTheCall:
             created = pipe.answer(pipe.ask_tool("code_research", arguments, task={}))["result"]
             result = pipe.result("tasks/result", {"taskId": created["task"]["taskId"]})
             assert hops(result["structuredContent"])[AUTHENTICATE] == 0
-
-
-def test_the_clients_model_is_never_asked(connect: Connect, asked: Connection, project: Path) -> None:
-    """Nobody asked for it, and a client that does not answer made every call wait for ten seconds."""
-    wanted = []
-
-    async def sample(_context: Any, params: Any) -> types.ErrorData:
-        wanted.append(params)
-        return types.ErrorData(code=-1, message="refused")
-
-    plain = asked.values("code_research", query="what calls authenticate()")
-    with connect(project, sampling_callback=sample) as connection:
-        assert connection.values("code_research", query="what calls authenticate()") == plain
-    assert not wanted

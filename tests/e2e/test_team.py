@@ -225,8 +225,9 @@ class TestTokens:
         assert post(team[0], Authorization="Bearer token-of-a-guest").status == 401
         tokens.write_text(json.dumps(more))
         assert post(team[0], Authorization="Bearer token-of-a-guest").status == 200
-        tokens.write_text("{ half a file")  # what cannot be read lets nobody in
-        assert post(team[0], Authorization="Bearer token-of-a-guest").status == 401
+        for damage in (lambda: tokens.write_text("{ half a file"), tokens.unlink):
+            damage()  # what cannot be read lets nobody in
+            assert post(team[0], Authorization="Bearer token-of-a-guest").status == 401
         tokens.write_text(before)
         assert post(team[0], Authorization="Bearer token-of-a-guest").status == 401
 

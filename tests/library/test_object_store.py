@@ -222,16 +222,6 @@ def test_tables_of_another_program_are_not_published_over(
         Publisher(published).add(version(A), machine("builder"))
 
 
-def test_only_publishing_can_write_to_an_address() -> None:
-    """teams B1-B3: tables are opened for writing in one place, reached by `publish` alone."""
-    sources = Path(published_store.__file__).parents[1]
-    texts = {path.relative_to(sources).as_posix(): path.read_text() for path in sources.rglob("*.py")}
-    opening = {path for path, text in texts.items() if "WritableTables(" in text}
-    assert opening == {"store/lance/lance_tables.py", "publishing/publisher.py"}
-    making = {path for path, text in texts.items() if "Publisher(" in text}
-    assert making == {"serve/cli/publishing_commands.py"}
-
-
 def test_versions_are_tagged_by_branch_and_commit(
     published: PublishedIndex, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,6 @@ from findspot.discover.checkouts import by_name, repositories_in
 from findspot.research.findings import Aim, Focus, Inquiry
 from findspot.research.task_signals import Request
 from findspot.search.merging import MOST_ASKED, Fit, may_answer, merge
-from findspot.serve.project_files import find_files
 from findspot.workspace import Workspace
 
 FILES = {
@@ -104,31 +103,9 @@ def test_a_name_or_a_glob_narrows_it(workspace: Workspace) -> None:
     assert {hit.project for hit in found} == {"api"}
 
 
-def test_files_are_matched_with_and_without_the_name_of_the_member(workspace: Workspace) -> None:
-    assert find_files(workspace, None, "**/*.py")[0] == ["api/login.py", "tool/run.py"]
-    assert find_files(workspace, None, "api/*.py")[0] == ["api/login.py"]
-
-
 def test_relations_are_asked_of_the_member_that_defines_the_symbol(workspace: Workspace) -> None:
     findings = workspace.research(Inquiry(relation=Aim.CALLEES, symbol="run_everything"))
     assert findings.nodes[0].path == "tool/run.py"
-
-
-def test_what_is_about_one_project_names_the_members(workspace: Workspace) -> None:
-    with pytest.raises(SeveralProjectsError) as refused:
-        workspace.only()
-    assert "(api, tool, web)" in refused.value.user_message
-
-
-def test_inside_a_member_that_one_answers_and_says_where_it_fits_better(
-    workspace: Workspace, engine: Engine
-) -> None:
-    inside = engine.workspace(workspace.folder / "api")
-    assert inside.here == "api"
-    assert inside.search(Query("log_in")).hits[0].path == "login.py"
-    warning = inside.search(Query("renderCart")).warning
-    assert "'web' fits better (web/cart.js:1)" in warning
-    assert inside.search(Query("log_in")).warning is None
 
 
 def test_members_that_cannot_answer_are_named(workspace: Workspace, engine: Engine, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from findspot import Project
 from findspot.chunk.dispatch import MAX_CHUNKS
 from findspot.core.config import load_settings, starter_config
-from findspot.core.files import MAX_JSON_BYTES, read_json
+from findspot.core.files import MAX_JSON_BYTES
 from findspot.discover.admission import MAX_DEPTH
 from findspot.project import MAX_PATH_RESULTS
 from kept_workers import open_project
@@ -79,10 +79,3 @@ def test_limits_are_those_of_the_specification() -> None:
     assert MAX_DEPTH == 20
     assert MAX_PATH_RESULTS == 100_000
     assert MAX_JSON_BYTES == 10 << 20
-
-
-def test_a_json_file_over_ten_megabytes_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "large.json"
-    file.write_text(json.dumps("x" * MAX_JSON_BYTES))
-    with pytest.raises(ValueError, match="large"):
-        read_json(file)

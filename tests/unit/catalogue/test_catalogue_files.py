@@ -36,11 +36,6 @@ def stored(catalogue: Catalogue) -> dict[str, Any]:
     return value
 
 
-def test_the_file_is_where_the_specification_says(catalogue: Catalogue, root: Path, tmp_path: Path) -> None:
-    assert catalogue.project_index == root / ".please" / "mcp" / "index.json"
-    assert catalogue.user_index == tmp_path / "user" / ".please" / "mcp" / "index.json"
-
-
 def test_a_catalogue_opens_without_the_rest_of_the_library(catalogue: Catalogue, root: Path) -> None:
     """What a project needs takes longer to import than ten thousand tools to search."""
     program = (
@@ -85,18 +80,6 @@ def test_the_example_of_the_specification(catalogue: Catalogue) -> None:
     assert entry["serverName"] == "filesystem"
     assert len(entry["embedding"]) == open_embedder("local:static").dimensions
     assert sum(number * number for number in entry["embedding"]) == pytest.approx(1, abs=0.01)
-
-
-def test_without_embeddings(open_catalogue: Open, write: Write) -> None:
-    opened = open_catalogue()
-    index(opened, write("tools.json", TOOLS), provider=None)
-    value = stored(opened)
-    assert (value["embeddingProvider"], value["embeddingDimensions"], value["hasEmbeddings"]) == (
-        None,
-        0,
-        False,
-    )
-    assert all("embedding" not in entry for entry in value["tools"])
 
 
 @pytest.mark.parametrize(("dtype", "decimals"), [("fp32", 7), ("fp16", 4), ("q8", 3), (None, 4)])

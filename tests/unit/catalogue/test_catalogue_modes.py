@@ -14,11 +14,10 @@ from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.indexfile import ToolSet
 from findspot.catalogue.search_modes import Ranked, SearchStrategy
 from findspot.catalogue.tool_record import (
-    DEFAULT_MODE,
     SearchMode,
     ToolSearchOptions,
 )
-from findspot.core.errors import InvalidArgumentError, ModelMismatchError
+from findspot.core.errors import InvalidArgumentError
 from findspot.embed.embedder import EmbedMode
 from findspot.embed.provider_registry import open_embedder
 from findspot.text.tokens import stem
@@ -30,13 +29,6 @@ def found(
     catalogue: Catalogue, query: str, mode: SearchMode = SearchMode.BM25, **options: object
 ) -> list[str]:
     return [tool.name for tool in catalogue.search(query, ToolSearchOptions(mode=mode, **options)).tools]  # type: ignore[arg-type]
-
-
-def test_the_defaults_are_those_of_the_specification() -> None:
-    options = ToolSearchOptions()
-    assert (options.mode, options.top_k, options.threshold, options.server) == (None, 10, 0.0, None)
-    assert DEFAULT_MODE == "hybrid"
-    assert [str(mode) for mode in SearchMode] == ["regex", "bm25", "embedding", "hybrid"]
 
 
 @pytest.mark.parametrize("mode", [SearchMode.BM25, SearchMode.HYBRID, SearchMode.EMBEDDING])
@@ -63,12 +55,6 @@ def test_meaning_is_scored_by_the_cosine(catalogue: Catalogue) -> None:
     assert best.name == "weather__get_forecast"
     assert best.score == pytest.approx((cosine + 1) / 2, abs=1e-3)
     assert best.match_type == "embedding"
-
-
-def test_hybrid_is_sure_of_what_fits(catalogue: Catalogue) -> None:
-    best = catalogue.search("read a file from disk", ToolSearchOptions(SearchMode.HYBRID)).tools[0]
-    assert (best.name, best.match_type) == ("filesystem__read_file", "hybrid")
-    assert best.score > 0.8
 
 
 @pytest.mark.parametrize(
@@ -130,18 +116,6 @@ def test_limits_and_filters_act_in_every_mode(catalogue: Catalogue, mode: Search
     above = catalogue.search(query, ToolSearchOptions(mode, threshold=1.0))
     assert all(tool.score == 1.0 for tool in above.tools)
     assert found(catalogue, query, mode, server="weather") == ["weather__get_forecast"]
-
-
-def test_vectors_of_another_model_are_not_compared(catalogue: Catalogue) -> None:
-    path = catalogue.project_index
-    assert path is not None
-    text = path.read_text()
-    revision = open_embedder("local:static").revision
-    path.write_text(text.replace(revision, "another"))
-    with pytest.raises(ModelMismatchError) as error:
-        catalogue.search("read", ToolSearchOptions(SearchMode.EMBEDDING))
-    assert "findspot tools index" in error.value.hint
-    assert found(catalogue, "read") == ["filesystem__read_file"]
 
 
 class Shortest(SearchStrategy):

@@ -14,7 +14,6 @@ from findspot.catalogue.indexfile import IndexFile, parse_index, read_bytes, wri
 from findspot.catalogue.known_clients import project_files
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from findspot.catalogue.tool_record import (
-    CatalogueCorruptError,
     ToolDefinition,
 )
 from findspot.core.errors import InvalidArgumentError
@@ -115,13 +114,6 @@ class TestIndexFile:
         assert read_bytes(other) == data
         write_index(other, IndexFile())
         assert parse_index(other, read_bytes(other) or b"") == replace(IndexFile(), updated_at="")
-
-    def test_a_link_is_refused(self, path: Path, tmp_path: Path) -> None:
-        path.parent.mkdir(parents=True)
-        (tmp_path / "elsewhere.json").write_text('{"tools": []}')
-        path.symlink_to(tmp_path / "elsewhere.json")
-        with pytest.raises(CatalogueCorruptError, match="cannot be read"):
-            read_bytes(path)
 
 
 def test_descriptions_are_cut_one_beyond_the_limit(open_catalogue: Open, write: Write) -> None:

@@ -372,18 +372,6 @@ def test_limits_protect_everybody_else(home: Home, monkeypatch: pytest.MonkeyPat
     home.run(scenario)
 
 
-def test_a_server_that_cannot_start_says_why(home: Home) -> None:
-    async def scenario(pool: ServerPool) -> None:
-        spec = home.spec("bad", "bad-start")
-        error = await failure(pool.call(spec, "echo"))
-        assert error.user_message.startswith("The server bad could not be started: ")
-        assert "exit status 1; it wrote: there is no cheese" in error.user_message
-        other = ServerSpec("new", command="true", source=home.folder / "mcp.json")
-        assert (await failure(pool.call(other, "echo"))).code == "SERVER_NOT_AGREED"
-
-    home.run(scenario)
-
-
 def test_a_server_that_never_answers_is_ended(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """documents C: it stayed for as long as Findspot ran, and after it."""
     monkeypatch.setattr(server_pool, "START_TIMEOUT_S", 1.0)

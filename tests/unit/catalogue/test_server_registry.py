@@ -24,10 +24,6 @@ class TestChoices:
     def choices(self, tmp_path: Path) -> Choices:
         return Choices(tmp_path, [PROJECT, USER])
 
-    def test_everything_is_enabled_at_first(self, choices: Choices) -> None:
-        assert choices.is_enabled("a")
-        assert choices.disabled() == set()
-
     def test_a_server_and_a_tool_are_disabled_by_name(self, choices: Choices, tmp_path: Path) -> None:
         choices.make(PROJECT, "a", enabled=False)
         choices.make(PROJECT, "b__y", enabled=False)

@@ -311,14 +311,6 @@ def test_a_refusal_of_what_was_typed_says_why() -> None:
         typed_value("exclude", "src/[a-")
 
 
-def test_the_starter_file_hides_nothing(places: Places) -> None:
-    write_starter(places.index)
-    places.write("global", {"maxFiles": 9, "indexDocs": False})
-    settings = places.load()
-    assert settings.warnings == ()
-    assert (settings.discover.max_files, settings.discover.index_docs) == (9, False)
-
-
 def test_the_starter_file_is_written_once(places: Places) -> None:
     write_starter(places.index)
     content = json.loads((places.index / "config.json").read_text())
@@ -443,8 +435,3 @@ def test_a_key_is_taken_out_and_the_rest_stays(tmp_path: Path) -> None:
         assert unset_value(file, name)
         assert not unset_value(file, name)
     assert json.loads(file.read_text()) == {"mine": 1}
-
-
-def test_what_no_file_can_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match="'include' must be text"):
-        typed_value("include", '["\\ud800"]')

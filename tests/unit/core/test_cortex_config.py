@@ -19,14 +19,6 @@ def load(root: Path, text: str | None, **environ: str) -> Any:
     return load_settings(root, environ={"FINDSPOT_HOME": str(root / "home"), **environ})
 
 
-def test_defaults(tmp_path: Path) -> None:
-    settings = load(tmp_path, None)
-    assert (settings.cortex.chunks_dir, settings.cortex.endpoint, settings.cortex.dimensions) == (
-        ".cortex/chunks", None, None,
-    )  # fmt: skip
-    assert settings.warnings == ()
-
-
 def test_the_documented_file(tmp_path: Path) -> None:
     text = (
         'embedding:\n  endpoint: "http://localhost:8121/embed"\n  dimensions: 384\n\n'

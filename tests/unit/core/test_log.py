@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,13 +42,6 @@ def test_no_name_begins_a_line_of_its_own(tmp_path: Path, logger: logging.Logger
     logger.handlers[-1].handle(record)  # pytest would report it, and cannot send all of its characters
     (line,) = lines(tmp_path)
     assert line.endswith(r"left out: a\n2026-01-01 00:00:00,000 ERROR findspot \x1b[31m\udcff")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="has other rights")
-def test_only_its_owner_can_read_it(tmp_path: Path, logger: logging.Logger) -> None:
-    log.get_logger("part").info("event")
-    assert stat.S_IMODE((tmp_path / "logs").stat().st_mode) == 0o700
-    assert stat.S_IMODE((tmp_path / "logs" / log.LOG_FILE).stat().st_mode) == 0o600
 
 
 def test_it_is_rotated(tmp_path: Path, logger: logging.Logger) -> None:

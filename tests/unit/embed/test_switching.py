@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from findspot import Engine, Query
-from findspot.core.errors import ModelMismatchError, ProviderError
+from findspot.core.errors import ProviderError
 from findspot.core.model import IndexState, Mode
 from findspot.project import Project
 from kept_workers import KeptEngine
-from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
+from loopback import DIMENSIONS, Loopback, Reply, Request, vector
 
 FILES = {
     "pyproject.toml": "[project]\nname = 'small'\n",
@@ -139,20 +139,6 @@ def test_a_service_that_fails_leaves_nothing_half_indexed(
     assert "provider failed" in (status.last_error or "")
 
 
-def test_another_model_is_refused_and_the_command_that_helps_is_named(
-    engine: Engine, root: Path, service: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = engine.project(root)
-    project.update()
-    monkeypatch.setenv("FINDSPOT_EMBEDDING_PROVIDER", "http")
-    monkeypatch.setenv("FINDSPOT_EMBEDDING_ENDPOINT", service.url)
-    for ask in (lambda: project.search(Query("area")), project.update):
-        with pytest.raises(ModelMismatchError) as caught:
-            ask()
-        assert "findspot reindex --provider http" in caught.value.hint
-        assert "config set embedding.provider local:static" in caught.value.hint
-
-
 def test_changing_the_model_embeds_stored_chunks_and_cuts_nothing(
     engine: Engine, root: Path, service: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,18 +177,3 @@ def test_a_change_of_model_that_fails_changes_nothing(
         project.update(force=True)
     monkeypatch.delenv("FINDSPOT_EMBEDDING_PROVIDER")
     assert project.search(Query("area of a circle")).hits == before
-
-
-def test_a_provider_given_for_one_run_becomes_the_index_s_own(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    api = Loopback(embeddings_api)
-    monkeypatch.setenv("FINDSPOT_EMBEDDING_ENDPOINT", api.url)
-    engine = KeptEngine({"embedding.provider": "api:openai"})
-    engine.project(root).update()
-    engine.close()
-    later = KeptEngine()
-    assert later.project(root).search(Query("area", mode=Mode.SEMANTIC)).hits
-    assert later.project(root).settings.embed.provider == "api:openai"
-    later.close()
-    api.close()

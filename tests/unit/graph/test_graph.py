@@ -10,7 +10,6 @@ from benchmarks.graph.measure import every_node
 
 from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node, Outline
-from findspot.graph.shared_tables import tables_of
 from findspot.store.sqlite_store import SqliteStore
 from graphs import graph_of, record_of, stored
 
@@ -79,29 +78,6 @@ def sources(edges: list[Edge]) -> list[str]:
 
 
 class TestFinding:
-    def test_by_name_qualified_called_and_in_any_case(self, tmp_path: Path) -> None:
-        with graph_of(SHOP, tmp_path) as graph:
-            total = named(graph, "total")
-            assert total.id == "shop/cart.py#Cart.total"
-            assert (total.start_line, total.end_line, total.kind) == (13, 14, "method")
-            for name in (
-                "Cart.total",
-                "total()",
-                "Cart::total",
-                "Cart#total",
-                "TOTAL",
-                "cart.total",
-                total.id,
-            ):
-                assert graph.find(name) == [total], name
-            assert [node.qualified for node in graph.find("price")] == [
-                "Priced.price",
-                "Item.price",
-                "Book.price",
-            ]
-            assert graph.find("Book.total") == []
-            assert graph.find("nothing") == []
-
     def test_a_node_by_its_id(self, tmp_path: Path) -> None:
         with graph_of(SHOP, tmp_path) as graph:
             assert graph.node("shop/cart.py#Cart.add") == named(graph, "add")
@@ -126,15 +102,6 @@ class TestCalls:
         with graph_of(SHOP, tmp_path) as graph:
             assert sources(graph.callers(named(graph, "Cart.__init__"))) == ["main"]
 
-    def test_a_call_of_the_overridden_method_may_reach_the_overriding_one(self, tmp_path: Path) -> None:
-        with graph_of(SHOP, tmp_path) as graph:
-            book = named(graph, "Book.price")
-            assert graph.callers(book) == []
-            assert [(e.source.qualified, e.confidence) for e in graph.callers(book, floor=0.0)] == [
-                ("Cart.total", 0.4),
-                ("Book.price", 0.4),
-            ]
-
     def test_what_is_in_doubt_is_said(self, tmp_path: Path) -> None:
         files = {
             "a.py": "class A:\n    def go_on(self): ...\nclass B:\n    def go_on(self): ...\n",
@@ -145,12 +112,6 @@ class TestCalls:
             assert graph.callees(run) == []
             left = {(u.name, u.reason, len(u.candidates)) for u in graph.unresolved(run)}
             assert left == {("go_on", "ambiguous", 2), ("nowhere", "unknown", 0), ("getcwd", "external", 0)}
-
-    def test_a_name_that_only_one_method_has(self, tmp_path: Path) -> None:
-        files = {"a.py": "class A:\n    def distinct(self): ...\n", "b.py": "def run(x):\n    x.distinct()\n"}
-        with graph_of(files, tmp_path) as graph:
-            assert [e.confidence for e in graph.callers(named(graph, "distinct"))] == [0.6]
-            assert graph.callers(named(graph, "distinct"), floor=0.7) == []
 
 
 class TestTypes:
@@ -167,14 +128,6 @@ class TestTypes:
             found = graph.overrides(named(graph, "Item.price"))
             pairs = [(edge.source.qualified, edge.target.qualified) for edge in found]
             assert pairs == [("Item.price", "Priced.price"), ("Book.price", "Item.price")]
-
-    def test_extensions_conform(self, tmp_path: Path) -> None:
-        files = {"a.swift": "protocol P {}\nclass C {}\n", "b.swift": "extension C: P {\n  func go() {}\n}\n"}
-        with graph_of(files, tmp_path) as graph:
-            (edge,) = graph.implementers(named(graph, "P"))
-            assert (edge.source.kind, edge.source.name, edge.path) == ("extension", "C", "b.swift")
-            (conforms,) = graph.supertypes(graph.find("C")[0])
-            assert conforms.target.name == "P"
 
 
 class TestMixins:
@@ -282,16 +235,6 @@ class TestModules:
             assert [e.mark for e in graph.imports_of("c.ts")] == ["typing", "local"]
             assert graph.dependencies() == {("a.py", "b.py"): 2, ("c.ts", "d.ts"): 1}
 
-    def test_dependencies_between_files_and_folders(self, tmp_path: Path) -> None:
-        with graph_of(SHOP, tmp_path) as graph:
-            assert graph.dependencies() == {
-                ("app.py", "shop/__init__.py"): 1,
-                ("app.py", "shop/cart.py"): 1,
-                ("shop/__init__.py", "shop/cart.py"): 1,
-                ("shop/cart.py", "shop/item.py"): 1,
-            }
-            assert graph.dependencies(1) == {(".", "shop"): 2}
-
     def test_outline(self, tmp_path: Path) -> None:
         def shown(outlines: list[Outline]) -> list[object]:
             return [(outline.node.name, shown(list(outline.children))) for outline in outlines]
@@ -311,14 +254,6 @@ class TestModules:
 
 
 class TestGenerations:
-    def test_what_one_graph_worked_out_serves_the_next(self, tmp_path: Path) -> None:
-        store = stored(SHOP, tmp_path)
-        with store.snapshot() as first, store.snapshot() as second:
-            found = Graph(first).callers(named(Graph(first), "total"))
-            assert tables_of(second) is tables_of(first)
-            assert Graph(second).callers(named(Graph(second), "total")) == found
-        store.close()
-
     def test_an_edit_changes_the_edges_of_other_files(self, tmp_path: Path) -> None:
         """Nothing of another file is stored with a file, so that one file is all that an update writes."""
         store = stored(SHOP, tmp_path)

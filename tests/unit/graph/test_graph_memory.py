@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from findspot.core.progress import CancelToken
-from findspot.graph import Graph, shared_tables
+from findspot.graph import Graph
 from findspot.graph.resolve import MAX_CANDIDATES
 from findspot.graph.shared_tables import project_table, tables_of
-from findspot.graph.stored_edges import FileResolver, resolve_pending
+from findspot.graph.stored_edges import FileResolver
 from findspot.store.sqlite_store import SqliteStore
 from graphs import record_of, stored
 
@@ -43,16 +40,6 @@ def test_a_commit_costs_the_files_that_it_changed(tmp_path: Path) -> None:
         after = {view.path: view for view in tables_of(snapshot).views.values() if view}
     assert after["a.py"] is before["a.py"]
     assert after["b.py"] is not before["b.py"]
-    store.close()
-
-
-def test_too_much_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = stored(FILES, tmp_path)
-    monkeypatch.setattr(shared_tables, "MOST_FILES", 1)
-    assert callees(store) == ["helper"]
-    with store.snapshot() as snapshot:
-        assert tables_of(snapshot).views == {}
-    assert callees(store) == ["helper"]
     store.close()
 
 
@@ -89,27 +76,6 @@ def test_a_name_that_many_files_have_does_not_bring_all_of_them_into_memory(tmp_
         first = snapshot.files.by_path["test0.js"]
         resolver.edges_of(first)
         assert {view.path for view in resolver.tables.views.values() if view} == {"test0.js"}
-    store.close()
-
-
-def test_a_crowded_resolver_frees_the_files_that_it_decoded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = {f"m{number}.py": f"def f{number}():\n    return f{number}()\n" for number in range(4)}
-    store = stored(files, tmp_path, resolve=False)
-    with store.snapshot() as snapshot:
-        resolver = FileResolver(snapshot)
-        first, second, *_ = sorted(snapshot.files.by_id)
-        resolver.edges_of(first)
-        decoded = [weakref.ref(view) for view in resolver.tables.views.values()]
-        monkeypatch.setattr(shared_tables, "MOST_FILES", 0)
-        gc.disable()
-        try:
-            resolver.edges_of(second)
-        finally:
-            gc.enable()
-        assert decoded
-        assert [view() for view in decoded] == [None] * len(decoded)
     store.close()
 
 
@@ -160,18 +126,4 @@ def test_a_common_name_decodes_only_files_that_it_can_mean(case: str, tmp_path: 
         resolver = FileResolver(snapshot)
         resolver.edges_of(snapshot.files.by_path[next(iter(files))])
         assert len([view for view in resolver.tables.views.values() if view]) <= most
-    store.close()
-
-
-def test_resolving_a_saved_file_leaves_decoded_files_to_the_next_save(tmp_path: Path) -> None:
-    """speed 4: else each save decodes again what the file refers to."""
-    store = stored(FILES, tmp_path, resolve=False)
-    with store.writer() as writer, store.snapshot() as snapshot, writer.storing_edges() as edges:
-        resolve_pending(snapshot, edges, CancelToken())
-    with store.writer() as writer:
-        writer.put(record_of("a.py", "from b import helper\n\n\ndef went():\n    return helper()\n"))
-        writer.commit()
-    with store.snapshot() as snapshot:
-        assert {view.path for view in FileResolver(snapshot).tables.views.values() if view} == {"b.py"}
-    assert callees(store, "went") == ["helper"]
     store.close()

@@ -26,27 +26,12 @@ def files() -> dict[str, str]:
         "way/way.py": functions(*way, ("way_12", "return 1")),
         "doubt/doubt.py": f"def doubtful(x):\n    {unknown}\n",
         "entry/shared.py": "def tool():\n    return 1\n",
-        "routes/routes.py": "def route(f):\n    return f\n\n\ndef twice(f):\n    return f\n",
-        "shapes/base.py": "class Shape:\n    pass\n\n\nclass Lonely:\n    pass\n",
     }
     for n in range(25):
         found[f"many/m{n:02}.py"] = functions(("repeated", "return 1"), (f"uses_{n}", "return repeated()"))
     for n in range(14):
         main = "from entry.shared import tool\n\n\ndef main():\n    return tool()\n"
         found[f"entry/e{n:02}.py"] = main
-    decorated = [f"@route\ndef page_{n:02}():\n    return {n}\n" for n in range(14)]
-    pairs = [f"@twice\ndef pair_{n}():\n    return {n}\n" for n in range(2)]
-    head = "from routes.routes import route, twice\n\n\n"
-    found["routes/pages.py"] = head + "\n\n".join([*decorated, *pairs])
-    shapes = [f"class {name}(Shape):\n    pass\n" for name in ("Circle", "Square")]
-    alone = "class Single(Lonely):\n    pass\n"
-    found["shapes/shapes.py"] = "from shapes.base import Lonely, Shape\n\n\n" + "\n\n".join([*shapes, alone])
-    kinds = [f"class {name}{kind}:\n    pass\n" for kind in
-             ("Store", "Reader", "Writer", "Client", "Filter", "Parser", "Cache", "Queue", "Token", "Event")
-             for name in ("User", "Order", "Mail")]  # fmt: skip
-    found["kinds/kinds.py"] = "\n\n".join(
-        [*kinds, "class OneThing:\n    pass\n\n\nclass TwoThing:\n    pass\n"]
-    )
     return found
 
 
@@ -79,12 +64,6 @@ def test_thirty_chains_and_their_count(project: Project) -> None:
 def test_three_steps_per_level_of_depth(project: Project, depth: int, end: str, steps: int | None) -> None:
     found = project.research(f"path from way_0 to {end}", depth)
     assert [len(way) - 1 for way in found.chains] == ([] if steps is None else [steps])
-
-
-def test_a_walk_is_as_deep_as_asked(project: Project) -> None:
-    for depth in (1, 2, 4):
-        found = ask(project, "way_0", Aim.CALLEES, depth)
-        assert {node.name: node.hop for node in found.nodes} == {f"way_{n}": n for n in range(depth + 1)}
 
 
 def test_twenty_unresolved_calls_are_listed(project: Project) -> None:

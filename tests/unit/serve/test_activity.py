@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +70,6 @@ def test_old_and_surplus_entries_are_deleted(monkeypatch: pytest.MonkeyPatch) ->
     assert activity._QUESTIONS.rows("SELECT COUNT(*) FROM questions") == [(3,)]
 
 
-def test_entries_by_client_and_their_sum() -> None:
-    activity.note(entry("one"))
-    activity.note(entry("two", client="another"))
-    assert [each.question for each in activity.entries(client="another")] == ["two"]
-    summed = activity.summary(activity.entries())
-    assert summed == {"questions": 2, "answered": 2, "medianMs": 2.0, "tokens": 200}
-
-
 @pytest.mark.parametrize(
     ("question", "stored"),
     [
@@ -93,30 +84,8 @@ def test_what_a_question_assigns_to_a_password_is_masked(question: str, stored: 
     assert [each.question for each in activity.entries()] == [stored]
 
 
-def test_searches_are_summed_by_surface() -> None:
-    for client in ("one", "two", activity.COMMAND_LINE):
-        activity.note(entry("where", client=client))
-    activity.note(replace(entry("no search"), tool="call_tool"))
-    assert activity.usage() == [
-        {"surface": "assistant", "searches": 2, "answered": 2, "tokens": 200},
-        {"surface": "command line", "searches": 1, "answered": 1, "tokens": 100},
-    ]
-
-
 def call(tool: str, server: str = "files", outcome: CallEnd = CallEnd.OK) -> CallRecord:
     return CallRecord(server, tool, "a client", outcome, 12.5, 40, 2_000)
-
-
-def test_calls_are_read_newest_first() -> None:
-    assert activity.recent_calls(10) == []
-    calls = [call("read"), call("status", "git", CallEnd.TIMED_OUT), call("write", outcome=CallEnd.REFUSED)]
-    for record in calls:
-        activity.log_call(record)
-    assert activity.recent_calls(10) == calls[::-1]
-    assert activity.recent_calls(1) == [calls[2]]
-    assert activity.recent_calls(10, "git") == [calls[1]]
-    activity.clear_calls()
-    assert activity.recent_calls(10) == []
 
 
 def test_the_log_of_calls_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

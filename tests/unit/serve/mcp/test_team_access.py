@@ -135,17 +135,3 @@ class TestLimits:
             pass
         with limits.request("a"):
             pass
-
-
-def test_a_tokens_file_that_is_gone_or_broken_lets_nobody_in(tmp_path: Path) -> None:
-    """security 19: without a restart."""
-    file = tmp_path / "tokens.json"
-    whole = json.dumps({"tokens": [{"name": "a", "sha256": digest("word"), "projects": "*"}]})
-    file.write_text(whole)
-    grants = Grants(file=file)
-    assert grants.of(b"word") is not None
-    for damage in (file.unlink, lambda: file.write_text("{ half a file")):
-        damage()
-        assert grants.of(b"word") is None
-        file.write_text(whole)
-        assert grants.of(b"word") is not None

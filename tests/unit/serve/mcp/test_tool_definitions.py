@@ -72,21 +72,6 @@ def test_every_tool_has_a_request() -> None:
     assert {tool for _, tool in REQUESTS} == {tool.name for tool in all_tools()}
 
 
-def test_the_first_sentence_says_what_a_search_replaces() -> None:
-    replaced = {
-        "search_code": "grep",
-        "search_docs": "reading",
-        "search_by_path": "find or ls",
-        "code_research": "grep",
-        "search_tools": "listing",
-    }
-    for tool in all_tools():
-        if tool.name in replaced:
-            first = tool.description.split(". ")[0]
-            assert "instead of" in first
-            assert replaced[tool.name] in first.split("instead of")[1]
-
-
 def test_the_documentation_says_more_than_a_model_reads() -> None:
     for tool in all_tools():
         sent = sent_schema(tool.input_schema)
