@@ -94,3 +94,10 @@ def embeddings_api(request: Request) -> Reply:
     """What OpenAI's and Voyage's services answer; out of order, as the field `index` allows."""
     rows = [{"index": n, "embedding": vector(text)} for n, text in enumerate(request.body["input"])]
     return Reply(body={"object": "list", "data": rows[::-1], "model": request.body["model"]})
+
+
+def embed_service(request: Request, of: Callable[[str], list[float]] = vector) -> Reply:
+    """What a service of the provider `http` answers."""
+    if request.method == "GET":
+        return Reply(body={"status": "ok"})
+    return Reply(body={"embeddings": [of(text) for text in request.body["texts"]]})

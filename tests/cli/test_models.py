@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loopback import Loopback, Reply, Request, embeddings_api, vector
+from loopback import Loopback, embed_service
 from program import Program
 
 NAMES = ["local:static", "local:minilm", "local:mdbr-leaf", "http", "api:openai", "api:voyage"]
@@ -16,14 +16,7 @@ KEY = "sk-not-to-be-shown"
 
 @pytest.fixture
 def service() -> Iterator[Loopback]:
-    def answer(request: Request) -> Reply:
-        if request.method == "GET":
-            return Reply(body={"status": "ok"})
-        if request.path == "/embeddings":
-            return embeddings_api(request)
-        return Reply(body={"embeddings": [vector(text) for text in request.body["texts"]]})
-
-    server = Loopback(answer)
+    server = Loopback(embed_service)
     yield server
     server.close()
 

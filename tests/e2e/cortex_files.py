@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 import zlib
 from collections.abc import Iterable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from loopback import Loopback, embed_service
 
 DIMENSIONS = 48
 MODEL = "some-model"
@@ -89,51 +90,6 @@ def write_samples(folder: Path) -> None:
     )
 
 
-class EmbeddingService:
-    """A real service on a loopback port, which can be made to misbehave."""
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-        self.health_checks = 0
-        self.answer: Any = None
-        """Instead of vectors, if set: a status, or a body."""
-        self.blocked = threading.Event()
-        self.blocked.set()
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                service.health_checks += 1
-                self._send(200, b'{"status":"ok"}')
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                service.asked.append({"path": self.path, **body})
-                service.blocked.wait(60)
-                if isinstance(service.answer, int):
-                    self._send(service.answer, b"no")
-                elif service.answer is not None:
-                    self._send(200, json.dumps(service.answer).encode())
-                else:
-                    vectors = [embedding(text) for text in body["texts"]]
-                    self._send(200, json.dumps({"embeddings": vectors}).encode())
-
-            def _send(self, status: int, data: bytes) -> None:
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
-        self._thread.start()
-
-    def close(self) -> None:
-        self.blocked.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+def embedding_service() -> Loopback:
+    """A service on a loopback port for which texts with words in common are near."""
+    return Loopback(partial(embed_service, of=embedding))

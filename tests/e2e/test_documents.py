@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from e2e.conftest import Connect
-from e2e.harness import Connection, Pipe, text_of
+from e2e.harness import Connection, text_of
 
 CONTENT = "Rate limiting protects APIs from abuse by throttling request frequency."
 
@@ -197,23 +196,3 @@ def test_other_mistakes_are_told_in_the_same_field(server: Connection) -> None:
     )
     wrong = error(server, "search_add_document", doc_id="a", content="x", metadata=[1])
     assert wrong == "'metadata' must be an object, not [1]."
-
-
-def test_what_is_on_disk_survives_kill_9_and_serves_the_next_server(tmp_path: Path) -> None:
-    with Pipe(tmp_path / "home", tmp_path) as first:
-        first.initialize()
-        calls = [
-            ("search_create_index", {"index_name": "kept", "backend": "disk"}),
-            ("search_create_index", {"index_name": "lost"}),
-            ("search_add_document", {"doc_id": "a", "content": "green tea", "index_name": "kept"}),
-        ]
-        for name, arguments in calls:
-            assert not first.answer(first.ask_tool(name, arguments))["result"].get("isError")
-        first.process.kill()
-        first.ended()
-    with Pipe(tmp_path / "home", tmp_path) as second:
-        second.initialize()
-        found = second.answer(second.ask_tool("search_index", {"query": "tea", "index_name": "kept"}))
-        assert ids(found["result"]["structuredContent"]) == ["a"]
-        gone = second.answer(second.ask_tool("search_index", {"query": "tea", "index_name": "lost"}))
-        assert gone["result"]["structuredContent"] == {"error": "Index not found: lost"}

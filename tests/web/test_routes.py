@@ -57,18 +57,6 @@ def test_history_of_a_folder_without_commits(page: Served, here: str) -> None:
     assert page.ask(f"projects/{here}/history")[0] == 400
 
 
-def test_filters(page: Served, here: str) -> None:
-    def paths(**asked: Any) -> set[str]:
-        return {hit["path"] for hit in page.ask(f"projects/{here}/search", q="total", **asked)[1]["results"]}
-
-    assert "web/basket.js" in paths()
-    assert paths(languages="javascript") == {"web/basket.js"}
-    assert paths(path="tests/**") == {"tests/test_cart.py"}
-    assert "tests/test_cart.py" not in paths(tests="no")
-    assert paths(mode="regex", languages="python") == {"src/shop/cart.py", "tests/test_cart.py"}
-    assert paths(corpus="docs") == {"docs/returns.md"}
-
-
 @pytest.mark.parametrize(
     ("asked", "code"),
     [

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from e2e.cortex_files import EmbeddingService
+from e2e.cortex_files import embedding_service
+from loopback import Loopback
 
 
 @pytest.fixture
-def service() -> Iterator[EmbeddingService]:
-    running = EmbeddingService()
+def service() -> Iterator[Loopback]:
+    running = embedding_service()
     yield running
     running.close()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from contents import put, record
-from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, write_samples
+from e2e.cortex_files import chunk, file_value, write_file, write_samples
 from e2e.harness import until
 from e2e.sample import FILES
 from findspot import Engine
@@ -22,6 +22,7 @@ from findspot.chunkfiles.chunk_reader import FoundChunks
 from findspot.core.errors import ModelMismatchError
 from findspot.embed.provider_registry import PROVIDERS
 from kept_workers import KeptEngine
+from loopback import Loopback
 
 
 @pytest.fixture
@@ -41,9 +42,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def served(
-    engine: Engine, root: Path, service: EmbeddingService, monkeypatch: pytest.MonkeyPatch
-) -> ProjectChunks:
+def served(engine: Engine, root: Path, service: Loopback, monkeypatch: pytest.MonkeyPatch) -> ProjectChunks:
     write_samples(root / ".cortex" / "chunks")
     monkeypatch.setenv("CORTEX_EMBEDDING_ENDPOINT", service.url)
     return engine.chunks(root)
@@ -59,23 +58,6 @@ def test_a_file_that_is_gone_keeps_the_old_state_and_is_named(served: ProjectChu
     options = SearchOptions()
     until(lambda: "code-data.json is missing" in (served.query("password", options).warning or ""))
     assert ids(served) == before
-
-
-def test_a_bad_file_keeps_the_old_state_and_is_named(
-    served: ProjectChunks, root: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    before = ids(served)
-    path = root / ".cortex" / "chunks" / "code-data.json"
-    path.write_text('{"chunks": [')
-    until(lambda: ids(served) == before and "the old state is kept" in caplog.text)
-    assert "code-data.json" in caplog.text
-    assert ids(served) == before
-    assert told(served).startswith(
-        "The chunk files changed, and these are the old ones: The chunk file code-data"
-    )
-    write_file(path.parent, path.name, file_value("data", [chunk("tea", "password", "data")]))
-    until(lambda: "tea" in ids(served))
-    assert told(served) == ""
 
 
 def test_files_that_vanish_keep_the_old_state_and_are_followed_when_they_return(
@@ -115,13 +97,6 @@ def test_queries_go_on_while_files_are_swapped(served: ProjectChunks, root: Path
     for thread in threads:
         thread.join()
     assert failures == []
-
-
-def test_the_configured_service_embeds_the_question(served: ProjectChunks, service: EmbeddingService) -> None:
-    ids(served, "where is the password")
-    assert service.asked == [{"path": "/embed", "texts": ["where is the password"], "mode": "query"}]
-    served.check()
-    assert service.health_checks == 1
 
 
 def told(chunks: ProjectChunks, query: str = "password", **options: Any) -> str:

@@ -93,15 +93,6 @@ def test_a_tie_is_not_decided_by_the_last_bit_of_a_float(shelf: NamedIndexes, pu
         assert ids(shelf.search("ab cd ef", index_name="shelf")) == [f"d{n}" for n in range(6)]
 
 
-def test_dropping(shelf: NamedIndexes, put: Put) -> None:
-    put(a="tea")
-    shelf.drop("shelf")
-    with pytest.raises(FindspotError, match=r"^Index not found: shelf$"):
-        shelf.search("tea", index_name="shelf")
-    shelf.create("shelf", "disk")
-    assert shelf.search("tea", index_name="shelf").total_matches == 0
-
-
 def test_the_default_index_is_emptied_by_dropping(indexes: NamedIndexes) -> None:
     indexes.add([Document.checked("a", "tea")])
     indexes.drop("default")

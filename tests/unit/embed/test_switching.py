@@ -13,7 +13,7 @@ from findspot.core.errors import ProviderError
 from findspot.core.model import IndexState, Mode
 from findspot.project import Project
 from kept_workers import KeptEngine
-from loopback import DIMENSIONS, Loopback, Reply, Request, vector
+from loopback import DIMENSIONS, Loopback, Reply, Request, embed_service
 
 FILES = {
     "pyproject.toml": "[project]\nname = 'small'\n",
@@ -21,12 +21,6 @@ FILES = {
     "src/empty_names.py": "print('nothing is defined here')\n",
     "docs/guide.md": "# Guide\n\nHow areas are worked out.\n",
 }
-
-
-def embed_service(request: Request) -> Reply:
-    if request.method == "GET":
-        return Reply(body={"status": "ok"})
-    return Reply(body={"embeddings": [vector(text) for text in request.body["texts"]]})
 
 
 @pytest.fixture

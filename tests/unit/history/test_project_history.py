@@ -107,11 +107,6 @@ def test_a_question_finds_the_commit_that_answers(project: Project, question: st
     assert subjects(project, question)[0] == subject
 
 
-def test_the_sentence_that_fits_is_shown(project: Project) -> None:
-    found = project.history.search("which mirror needs 25 seconds").found[0]
-    assert found.sentence == "The mirror in Oslo needs 25 seconds."
-
-
 def test_new_commits_rewritten_ones_and_other_branches_count_at_once(
     repository: Repository, project: Project
 ) -> None:

@@ -228,18 +228,6 @@ def test_a_worker_ends_by_itself_when_its_time_is_up(root: Path, on_open: Callab
     assert reasons(outcomes) == {"b.py": SkipReason.WORKER_TIMEOUT}
 
 
-def test_one_is_told_while_a_file_holds_up_the_others(root: Path, on_open: Callable[[str], None]) -> None:
-    on_open("if name == 'b.py': os.kill(os.getpid(), signal.SIGSTOP)")
-    pool = WorkerPool(setup(root), 1, blocked_s=5.0)
-    told: list[int] = []
-    outcomes = pool.run(iter(jobs(root, "a.py", "b.py")), CancelToken(), lambda: told.append(1))
-    assert path_of(next(outcomes)) == "a.py"
-    before = len(told)
-    assert path_of(next(outcomes)) == "b.py"
-    assert len(told) > before
-    pool.close()
-
-
 def test_cancelling_ends_a_run_at_once(root: Path, on_open: Callable[[str], None]) -> None:
     on_open("if name == 'f20.py': signal.pause()")
     cancel = CancelToken()

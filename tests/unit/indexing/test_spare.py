@@ -41,16 +41,6 @@ def test_the_next_run_gets_the_same_pool_with_one_worker(tmp_path: Path) -> None
     assert not second.workers
 
 
-def test_another_setup_is_taken_up_by_the_same_worker(tmp_path: Path) -> None:
-    spare = SparePool()
-    first = index(spare, setup_for(tmp_path))
-    kept = first.workers[0]
-    other = tmp_path / "other"
-    other.mkdir()
-    assert index(spare, setup_for(other, "character")).workers == [kept]
-    spare.close()
-
-
 def test_a_failed_run_keeps_nothing(tmp_path: Path) -> None:
     spare = SparePool()
     first = index(spare, setup_for(tmp_path))

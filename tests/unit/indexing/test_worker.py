@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import pickle
 import tracemalloc
 from pathlib import Path
 
@@ -41,18 +40,6 @@ def test_words_that_are_split_once_give_the_same_keywords_and_vectors(tmp_path: 
         assert keywords == ("" if chunk.chunk_type is ChunkType.SYMBOLS else text)
         assert row[-1] == vectors.values[position].tobytes()
         assert row[-2] == vectors.scales[position]
-
-
-def test_a_record_says_the_same_in_the_process_that_stores_it(tmp_path: Path) -> None:
-    file = SourceFile("shop/cart.py", Corpus.CODE, "python", len(SOURCE), 3, 2, 1)
-    setup = Setup(tmp_path, "local:static", "syntax", 1_000_000)
-    found = process(Job(file), setup, open_embedder("local:static"), SOURCE.encode())
-    assert isinstance(found, Indexed)
-    sent = pickle.loads(pickle.dumps(found.record))
-    assert sent == found.record
-    assert sent.file.corpus is Corpus.CODE
-    assert {row[3] for row in sent.rows.chunks} > {ChunkType.SYMBOLS}
-    assert sent.rows.symbols
 
 
 def test_a_worker_keeps_nothing_of_the_files_it_read(tmp_path: Path) -> None:

@@ -149,26 +149,6 @@ class TestChoice:
     def settings(self, provider: str, **more: Any) -> LlmSettings:
         return LlmSettings(provider, more.get("endpoint"), more.get("model"))
 
-    def test_the_client_comes_first(self) -> None:
-        for provider in ("client", "openai", "anthropic"):
-            model = choose_model(
-                self.settings(provider), lambda prompt: Completion(f"heard {prompt.text}", "client:theirs")
-            )
-            assert model is not None
-            assert model.name == "client"
-            assert model.complete(PROMPT) == Completion("heard What is it?", "client:theirs")
-
-    def test_then_a_service(self, service: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        model = choose_model(self.settings("openai", endpoint=service.url, model="m"))
-        assert model is not None
-        assert model.complete(PROMPT) == Completion("A spade.", "openai:m")
-        assert service.requests[0].headers["authorization"] == f"Bearer {KEY}"
-
-    def test_then_none(self) -> None:
-        assert choose_model(self.settings("client")) is None
-        assert choose_model(self.settings("none"), lambda _: Completion("never asked", "")) is None
-
     @pytest.mark.parametrize("provider", ["openai", "anthropic"])
     def test_without_a_key_nothing_is_sent(self, provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"{provider.upper()}_API_KEY", raising=False)

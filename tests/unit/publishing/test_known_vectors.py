@@ -16,20 +16,14 @@ from findspot.publishing.publisher import Publisher
 from findspot.store.lance.lance_format import CODE_TABLE
 from findspot.store.lance.lance_tables import Head, WritableTables
 from kept_workers import open_project
-from loopback import Loopback, Reply, Request, vector
+from loopback import Loopback, embed_service
 
 FILES = {f"m{n}.py": f"def function_{n}(value):\n    return value + {n}\n" for n in range(30)}
 
 
-def embed(request: Request) -> Reply:
-    if request.method == "GET":
-        return Reply(body={"status": "ok"})
-    return Reply(body={"embeddings": [vector(text) for text in request.body["texts"]]})
-
-
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    server = Loopback(embed)
+    server = Loopback(embed_service)
     monkeypatch.setenv("FINDSPOT_EMBEDDING_PROVIDER", "http")
     monkeypatch.setenv("FINDSPOT_EMBEDDING_ENDPOINT", server.url)
     yield server

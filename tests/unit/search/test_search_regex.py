@@ -86,12 +86,6 @@ def test_odd_names_and_encodings_are_searched(odd: Project) -> None:
     }  # fmt: skip
 
 
-def test_several_matches_of_a_chunk_are_one_hit_at_the_first(odd: Project) -> None:
-    (hit,) = look(odd, "needle", path_filter="many.py").hits
-    assert hit.span == Span(1, 4)
-    assert hit.focus == 2
-
-
 def test_lines_end_before_a_carriage_return(odd: Project) -> None:
     (hit,) = look(odd, "six$").hits
     assert (hit.path, hit.kind, hit.focus) == ("crlf.py", "function", 2)
@@ -120,13 +114,6 @@ def test_a_file_changed_since_shows_the_line_as_it_is(changing: Project) -> None
     )
 
 
-def test_a_file_gone_since_is_passed_over(changing: Project) -> None:
-    (changing.root / "many.py").unlink()
-    found = look(changing, "needle", limit=100)
-    assert found.warning is None
-    assert "many.py" not in {hit.path for hit in found.hits}
-
-
 def test_nothing_outside_the_project_is_shown(
     changing: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -153,17 +140,6 @@ def test_no_pattern_hangs(odd: Project, pattern: str) -> None:
 def test_a_pattern_too_large_to_compile_is_refused(odd: Project) -> None:
     with pytest.raises(InvalidPatternError):
         places(odd, r"((\w{1000}){1000}){1000}")
-
-
-def test_pages_go_on_where_the_last_one_ended(odd: Project) -> None:
-    whole = places(odd, "needle|return", limit=100)
-    pages = [
-        place
-        for offset in range(0, len(whole), 3)
-        for place in places(odd, "needle|return", limit=3, offset=offset)
-    ]
-    assert pages == whole
-    assert look(odd, "needle|return", limit=3).total == len(whole)
 
 
 def test_no_match_is_an_empty_answer_without_a_warning(odd: Project) -> None:

@@ -84,11 +84,6 @@ def test_a_reader_makes_damaged_vectors_anew(copy: Path, expected: Contents, dam
     assert contents(SqliteStore(copy, "p")) == expected
 
 
-def test_a_reader_makes_missing_parts_anew(copy: Path, expected: Contents) -> None:
-    shutil.rmtree(copy / "vectors")
-    assert contents(SqliteStore(copy, "p")) == expected
-
-
 def test_damage_found_by_a_search_is_mended_for_the_next(copy: Path, expected: Contents) -> None:
     """Files that were found to be whole are mapped: what changes in them later shows when it is used."""
     store = SqliteStore(copy, "p")

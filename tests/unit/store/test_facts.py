@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from pathlib import Path
 
 from contents import contents, edited_database
 from findspot import Project
 from findspot.core.facts import Facts, NameCount, ReferenceFact, names_of, pack, unpack
 from findspot.graph import Graph
-from graphs import record_of, stored
+from graphs import record_of
 
 FILES = {
     "a.py": "from b import helper\n\n\nclass Thing:\n    def go(self):\n        return helper(helper)\n",
@@ -32,37 +31,6 @@ def test_facts_survive_being_packed() -> None:
 def test_names_count_definitions_and_uses() -> None:
     facts = Facts("", (), (), (), (ReferenceFact("call", "x", "", 1, -1),) * 3)
     assert names_of(facts) == (NameCount("x", 0, 3),)
-
-
-def test_they_are_replaced_and_removed_with_their_file(tmp_path: Path) -> None:
-    store = stored(FILES, tmp_path)
-    with store.snapshot() as snapshot:
-        used = {
-            name: sum(uses for _, _, uses in snapshot.facts.files_naming(name))
-            for name in ("helper", "go", "Thing")
-        }
-        assert used == {"helper": 3, "go": 1, "Thing": 0}
-        assert snapshot.facts.files_naming("nothing") == []
-        assert snapshot.facts.spellings("HELPER") == ["helper"]
-        (first, *_), *others = naming = snapshot.facts.files_naming("helper")
-        assert others
-        assert snapshot.facts.files_naming("helper", first + 1) == others
-        assert snapshot.facts.files_naming("helper", 0, first) == naming[:1]
-        (defining,) = snapshot.facts.files_defining("helper")
-        assert snapshot.facts.files_defining("helper", defining, defining) == [defining]
-        assert snapshot.facts.files_defining("helper", defining + 1) == []
-    with store.writer() as writer:
-        writer.put(record_of("b.py", "def other():\n    return 1\n"))
-        writer.remove("a.py")
-        writer.commit()
-    with store.snapshot() as snapshot:
-        assert [snapshot.facts.files_naming(name) for name in ("helper", "go")] == [[], []]
-        assert len(snapshot.facts.files_naming("other")) == 1
-    with sqlite3.connect(store.database) as db:
-        assert db.execute("SELECT COUNT(*) FROM facts").fetchone() == (1,)
-        assert db.execute("SELECT DISTINCT name FROM names").fetchall() == [("other",)]
-    db.close()
-    store.close()
 
 
 def test_an_index_of_another_revision_is_cut_again_and_keeps_its_vectors(

@@ -20,39 +20,6 @@ from findspot.store.lance.lance_tables import OvertakenError, WritableTables, tr
 
 ADDRESS = "s3://bucket/team"
 ASKED = "lance error: LanceError(IO): Generic S3 error: Error performing GET http://127.0.0.1:1/bucket/team/x"
-LISTED = (
-    'Invalid input, Failed to connect to namespace: IO { source: Generic { store: "S3", source: ListRequest {'
-    " source: RetryError(RetryErrorImpl { method: GET, uri: Some(http://127.0.0.1:1/bucket?list-type=2),"
-    " retries: 0, max_retries: 0, elapsed: 490.7µs, retry_timeout: 30s, inner: Status { status: %d, body:"
-    ' Some("<Error><Code>%s</Code><Message>No.</Message></Error>") } }) } } }'
-)
-
-
-def answered(status: int, code: str) -> list[str]:
-    """The answer of a service, as it is told of a list and of an object."""
-    body = f"<Error><Code>{code}</Code><Message>No.</Message></Error>"
-    return [
-        LISTED % (status, code),
-        f"{ASKED} in 8.1ms - Server returned non-2xx status code: {status} No: {body}",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "kind", "hint"),
-    [
-        (403, "AccessDenied", StoreRefusedError, "rights to the bucket"),
-        (401, "Anything", StoreRefusedError, "rights to the bucket"),
-        (400, "ExpiredToken", StoreRefusedError, "expire"),
-        (503, "SlowDown", StoreUnavailableError, "Check its address"),
-        (404, "NoSuchBucket", StoreUnavailableError, "Check its address"),
-    ],
-)
-def test_what_a_service_answers(status: int, code: str, kind: type[FindspotError], hint: str) -> None:
-    for text in answered(status, code):
-        told = translation(RuntimeError(text), ADDRESS)
-        assert type(told) is kind
-        assert told.developer_message == f"{kind.code}: {ADDRESS}: {status} {code}"
-        assert hint in told.hint
 
 
 @pytest.mark.parametrize(

@@ -107,18 +107,3 @@ def test_the_table_of_files_after_an_edit_is_that_of_a_full_read(store: SqliteSt
             assert snapshot.files.by_path == fresh.files.by_path, name
             assert (snapshot.files.shape is shape) is same_paths, name
             shape = snapshot.files.shape
-
-
-def test_a_writer_that_was_the_last_one_reads_no_list_of_files(store: SqliteStore) -> None:
-    """speed 4: what the last writer of this process left whole is not checked again."""
-    put(store, record("a.py", "alpha"))
-    with store.snapshot():
-        pass
-    read: list[str] = []
-    with store.writer() as writer:
-        writer._db.set_trace_callback(read.append)
-        writer.put(record("a.py", "beta"))
-        writer.commit()
-        writer._db.set_trace_callback(None)
-    whole = [said for said in read if "FROM files" in said and "WHERE" not in said]
-    assert not whole

@@ -88,14 +88,6 @@ def test_what_was_stopped_waits_until_somebody_asks(
     assert (project.status().state, project.status().notes) == (IndexState.READY, ())
 
 
-def test_what_was_interrupted_is_continued(make_project: MakeProject) -> None:
-    project = make_project(FILES)
-    stop(project, interrupt=True)
-    assert project.index.wanted
-    project.index.refresh(None, CancelToken())
-    assert project.status().state is IndexState.READY
-
-
 def test_a_stop_while_files_are_looked_for_counts_too(make_project: MakeProject) -> None:
     project = make_project(FILES)
     stop(project, interrupt=True)
