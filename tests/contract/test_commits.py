@@ -32,19 +32,6 @@ def test_there_is_nothing_before_the_first_commit(store: Store) -> None:
         assert store.exists
 
 
-def test_a_commit_is_seen_whole(store: Store) -> None:
-    put(
-        store,
-        record("a.py", "alpha beta", "gamma", outline=True),
-        record("b.md", "delta", corpus=Corpus.DOCS),
-    )
-    held = contents(store)
-    assert list(held.files) == ["a.py", "b.md"]
-    assert held.files["a.py"][4] == 3
-    assert held.keywords["code:alpha"] == [("a.py", 1, 1)]
-    assert held.keywords["docs:delta"] == [("b.md", 1, 1)]
-
-
 def test_what_is_not_committed_is_given_up(store: Store) -> None:
     put(store, record("a.py", "alpha"))
     before = contents(store)
@@ -102,12 +89,6 @@ def test_a_removed_file_is_gone_everywhere_with_its_skip(store: Store) -> None:
     assert list(contents(store).files) == ["b.py"]
 
 
-def test_a_file_written_twice_in_one_commit_is_held_once(store: Store) -> None:
-    put(store, record("a.py", "first"), record("a.py", "second"))
-    held = contents(store)
-    assert [row[6] for row in held.chunks] == ["second"]
-
-
 def test_chunks_that_are_known_keep_their_vectors(store: Store, open_at: Callable[[Path], Store]) -> None:
     from dataclasses import replace
 
@@ -118,19 +99,6 @@ def test_chunks_that_are_known_keep_their_vectors(store: Store, open_at: Callabl
     fresh = open_at(store.folder.with_name("other"))
     put(fresh, again)
     assert contents(store) == contents(fresh)
-
-
-def test_masks_limit_every_kind_of_answer(store: Store) -> None:
-    put(store, *(record(f"{n}.py", f"common word{n}") for n in range(6)))
-    with store.snapshot() as snapshot:
-        chosen = [file for file in snapshot.files.files if file.path in ("2.py", "4.py")]
-        numbers, _ = snapshot.vectors.nearest(vector_of("common word2"), snapshot.files.mask(chosen), 10)
-        assert {c.path for c in snapshot.chunks.by_number(numbers.tolist()).values()} == {"2.py", "4.py"}
-        assert snapshot.vectors.nearest(vector_of("x"), snapshot.files.mask([]), 10)[0].size == 0
-        reader = snapshot.keywords.get(Corpus.CODE)
-        assert reader is not None
-        hits = reader.search({"common": 1.0}, 10, only_files=[file.id for file in chosen])
-        assert {snapshot.files.by_id[number >> 12].path for number, _ in hits} == {"2.py", "4.py"}
 
 
 def test_nearest_breaks_a_tie_for_the_last_place_by_path(store: Store) -> None:
@@ -273,15 +241,6 @@ def test_an_index_made_anew_behind_our_back_is_read_anew(
         assert paths(store) == ["b.py"]
     assert paths(store) == ["b.py"]
     contents(store)
-
-
-def test_deleting_leaves_nothing_behind(store: Store) -> None:
-    put(store, record("a.py", "alpha"))
-    assert paths(store) == ["a.py"]
-    store.delete()
-    assert not store.folder.exists()
-    with pytest.raises(IndexNotFoundError), store.snapshot():
-        pass
 
 
 def test_nobody_deletes_what_is_being_written(store: Store, open_at: Callable[[Path], Store]) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from contents import chunks_of, contents, put, record, vector_of
+from contents import chunks_of, put, record
 from findspot.core.facts import Facts, ReferenceFact, Relation, names_of, pack
-from findspot.core.model import ChunkType, Corpus, Skip, SkipReason, SourceFile, Stamp, Symbol
+from findspot.core.model import ChunkType, Corpus, Symbol
 from findspot.store.records import ChunkRecord, FileRecord, RecordRows
 from findspot.store.store_protocol import Store
 
@@ -75,64 +75,6 @@ def test_names_of_a_line_that_differ_by_case_come_out(store: Store) -> None:
         rows = snapshot.record(file).rows
         assert [name for _, _, name, _, _ in rows.symbols] == ["Item"]
         assert rows.chunks[0][7] == "Item\nitem"
-
-
-def test_deltas_and_a_rebuild_hold_the_same(store: Store, open_at: OpenAt) -> None:
-    put(store, *(record(f"{n}.py", f"text {n}", f"common {n}") for n in range(8)), full_record())
-    with store.writer() as writer:
-        writer.remove("3.py")
-        writer.put(record("4.py", "changed"))
-        writer.put(record("9.md", "prose", corpus=Corpus.DOCS))
-        writer.touch(SourceFile("5.py", Corpus.CODE, "python", 2, 77))
-        writer.skips.add(
-            [Skip("bad.py", SkipReason.BINARY)], SourceFile("bad.py", Corpus.CODE, "python", 1, 1)
-        )
-        writer.commit()
-        writer.put(record("9.py", "moved", corpus=Corpus.DOCS))
-        writer.remove("9.md")
-        writer.put(record("0.py", "common 0", "text 0"))
-        writer.commit()
-    fresh = open_at(store.folder.with_name("fresh"))
-    with fresh.writer() as writer:
-        for n in (1, 2, 5, 6, 7):
-            writer.put(record(f"{n}.py", f"text {n}", f"common {n}"))
-        writer.put(record("4.py", "changed"))
-        writer.put(full_record())
-        writer.put(record("9.py", "moved", corpus=Corpus.DOCS))
-        writer.put(record("0.py", "common 0", "text 0"))
-        writer.skips.add(
-            [Skip("bad.py", SkipReason.BINARY)], SourceFile("bad.py", Corpus.CODE, "python", 1, 1)
-        )
-        writer.commit()
-    assert contents(open_at(store.folder)) == contents(fresh)
-    with open_at(store.folder).snapshot() as snapshot:
-        touched = snapshot.files.find("5.py")
-        assert touched is not None
-        assert touched.mtime_ns == 77
-        assert snapshot.known_files().left_out == {"bad.py": Stamp(1, 1)}
-
-
-def test_vectors_of_another_model_take_the_place_of_all(store: Store, open_at: OpenAt) -> None:
-    put(store, record("a.py", "alpha", "beta"), record("b.md", "gamma", corpus=Corpus.DOCS))
-    with store.writer() as writer:
-        fields = [item for batch in writer.chunks.embedded_batches(2) for item in batch]
-        writer.forget_vectors()
-        writer.set_vectors(
-            (number, b"new " + chunk.text.encode(), 0.5, vector_of(chunk.text, 128).tobytes())
-            for number, chunk in fields
-        )
-        writer.set_meta(model="another")
-        writer.commit()
-    reader = open_at(store.folder)
-    contents(reader)
-    with reader.snapshot() as snapshot:
-        vectors = {
-            chunk.text: snapshot.chunks.vector(chunk.number) for chunk in snapshot.chunks.of_file("a.py")
-        }
-        assert snapshot.meta()["model"] == "another"
-    assert {text: (vector.tobytes(), scale) for text, (vector, scale) in vectors.items()} == {
-        text: (vector_of(text, 128).tobytes(), 0.5) for text in ("alpha", "beta")
-    }
 
 
 def test_what_is_written_about_an_index_goes_with_its_commits(store: Store, open_at: OpenAt) -> None:

@@ -135,7 +135,8 @@ def test_a_cluster_that_is_not_there_is_named(
     write_files(tmp_path / "project", {"one.py": "x = 1\n"})
     with socket.create_server(("127.0.0.1", 0)) as silent:
         project = Project(tmp_path / "project", {"workers": f"ray://127.0.0.1:{silent.getsockname()[1]}"})
-        monkeypatch.setattr("ray.util.client.worker.INITIAL_TIMEOUT_SEC", 0.1)  # where a port is open
+        for name in ("INITIAL_TIMEOUT_SEC", "MAX_TIMEOUT_SEC"):  # where a port is open
+            monkeypatch.setattr(f"ray.util.client.worker.{name}", 0.1)
         with pytest.raises(InvalidArgumentError) as unreachable:
             project.update()
         project.close()

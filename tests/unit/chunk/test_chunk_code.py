@@ -12,7 +12,6 @@ from findspot.chunk.grammars import (
     READ_BYTES,
     ParseTimeoutError,
     grammar_for,
-    query_steps,
 )
 from findspot.chunk.pieces import frontmatter_tags, is_test_path
 from findspot.chunk.splitting import SourceLines
@@ -180,12 +179,6 @@ def test_test_paths(path: str, expected: bool) -> None:
     assert is_test_path(path) is expected
 
 
-def test_a_language_without_a_grammar_has_none() -> None:
-    assert grammar_for("text") is None
-    assert grammar_for("no such language") is None
-    assert grammar_for("python") is grammar_for("python")
-
-
 def test_a_parser_that_stalls_is_stopped() -> None:
     text = "x = [" + "1,\n" * 40_000  # C's error recovery takes quadratic time on it
     grammar = grammar_for("c")
@@ -203,15 +196,6 @@ def test_a_tree_that_queries_would_take_minutes_for_is_refused(language: str, to
     with pytest.raises(ParseTimeoutError):
         grammar.parse((token * 75_000).encode())
     assert {chunk.kind for chunk in chunks(token * 75_000, language)} == {"block"}
-
-
-def test_steps_of_a_query_are_counted() -> None:
-    grammar = grammar_for("python")
-    assert grammar is not None
-    steps = [query_steps(grammar.parser.parse(b"(" * count).root_node) for count in (100, 1_000, 2_000)]
-    assert steps == [0, 500_500, 2_001_000]
-    ordinary = "\n".join(function(f"f{n}", 600) for n in range(60))
-    assert query_steps(grammar.parser.parse(ordinary.encode()).root_node) < len(ordinary)
 
 
 def test_without_a_parser_code_is_plain_and_says_so() -> None:

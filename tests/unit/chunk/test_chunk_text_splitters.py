@@ -9,7 +9,7 @@ import pytest
 
 from findspot.chunk.dispatch import CHARACTER, chunk_file
 from findspot.chunk.prose import find_fences, find_headings
-from findspot.chunk.splitting import SourceLines, cut_lines, pack
+from findspot.chunk.splitting import SourceLines, pack
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span
 
 
@@ -21,41 +21,12 @@ def docs(text: str, language: str = "markdown") -> tuple[Chunk, ...]:
     return chunks("docs/guide.md", language, text, Corpus.DOCS)
 
 
-def test_only_a_newline_ends_a_line() -> None:
-    lines = SourceLines("a\r\nb\fc\x85d\u2028e\n\nf\n")
-    assert lines.lines == ["a\r", "b\fc\x85d\u2028e", "", "f"]
-    assert lines.of(Span(1, 2)) == "a\r\nb\fc\x85d\u2028e"
-    assert lines.of(Span(4, 4)) == "f"
-    assert lines.size(0, 3) == len(lines.text) - 1
-    assert [lines.row_at(offset) for offset in (0, 2, 3)] == [0, 0, 1]
-
-
-def test_an_empty_text_has_no_lines_and_no_chunks() -> None:
-    assert len(SourceLines("")) == 0
-    assert chunks("a.py", "python", "") == ()
-    assert chunks("a.py", "python", " \n\t\n") == ()
-
-
-def test_blank_edges_are_trimmed() -> None:
-    lines = SourceLines("\n\n a\n\nb\n \n")
-    assert lines.trim(0, 5) == (2, 4)
-    assert lines.trim(0, 1) is None
-
-
 def test_packing_gives_even_pieces_without_a_short_tail() -> None:
     lines = SourceLines("\n".join(["x" * 99] * 25))
     assert pack([(row, row) for row in range(25)], lines) == [(0, 12), (13, 24)]
     tail = SourceLines("\n".join(["x" * 99] * 20 + ["y"]))
     assert pack([(row, row) for row in range(21)], tail)[-1][1] == 20
     assert all(last > first for first, last in pack([(row, row) for row in range(21)], tail))
-
-
-def test_a_unit_above_the_maximum_is_cut_between_lines() -> None:
-    lines = SourceLines("\n".join(["x" * 99] * 100))
-    pieces = cut_lines(0, 99, lines)
-    assert pieces[0][0] == 0
-    assert pieces[-1][1] == 99
-    assert all(lines.size(*rows) <= 2_000 for rows in pieces)
 
 
 def test_plain_text_is_split_at_paragraphs() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from findspot.chunk.dispatch import CHARACTER, SYNTAX, chunk_file
-from findspot.chunk.plain import CODE_SEPARATORS, PIECE_CHARS, PROSE_SEPARATORS, LineLimits, cut_columns
+from findspot.chunk.plain import PIECE_CHARS
 from findspot.core.model import Chunk, ChunkType, Corpus, Hit, SourceFile, Span
 from findspot.search.definitions import joined
 from findspot.search.freshness import located
@@ -84,11 +84,6 @@ def test_symbols_go_to_the_piece_that_names_them() -> None:
     holding = {symbol.name: piece.text for piece in found for symbol in piece.symbols}
     assert "function first" in holding["first"]
     assert "function second" in holding["second"]
-
-
-def test_columns_lie_behind_separators() -> None:
-    assert cut_columns("x" * 1_499, LineLimits(2_000, 1_500, PROSE_SEPARATORS)) == []
-    assert cut_columns("a b. " * 560, LineLimits(2_000, 1_500, CODE_SEPARATORS))[0] % 5 in (0, 2)
 
 
 def test_neighbouring_pieces_are_joined_into_their_line() -> None:
