@@ -10,7 +10,7 @@ from typing import Any
 from findspot.research.findings import LINE, Context, Reason, Region
 from findspot.search.token_budget import CHARS_PER_TOKEN
 from findspot.serve.search_answers import encoded, indented, one_line
-from findspot.serve.shapes import fields_of, known
+from findspot.serve.shapes import Shape, known
 
 DEFAULT_TOKENS = 2_000
 
@@ -23,6 +23,13 @@ _LEAST_CODE = 240
 _LINE_CHARS = 160
 _REST_CHARS = 160
 """Kept for saying what is left out."""
+
+
+LINES = {"startLine=span.start endLine=span.end": int}
+PASSAGE = Shape({"path": str, **LINES, "symbol text": str})
+_REGION = Shape({"path": str, **LINES, "symbol kind reason why? text?": str})
+
+CONTEXT = Shape({"signal summary": str, "nothingFits": bool, "regions": [_REGION], "leftOut": int})
 
 
 def context_text(context: Context, max_tokens: int, *, markdown: bool = False) -> str:
@@ -53,14 +60,8 @@ def context_object(context: Context, max_tokens: int) -> dict[str, Any]:
     def size(region: Region, code: bool) -> int:
         return len(encoded(_values(region, code))) + 2
 
-    values: dict[str, Any] = {
-        "signal": context.signal,
-        "summary": context.summary,
-        "nothingFits": not context.regions and not context.subject,
-        "regions": [],
-        "leftOut": 0,
-        **known(warning=context.warning),
-    }
+    nothing = not context.regions and not context.subject
+    values = CONTEXT(context, nothingFits=nothing, regions=[]) | known(warning=context.warning)
     shown, gone = _fit(context, max_tokens * CHARS_PER_TOKEN - len(encoded(values)) - 8, size)
     regions = [_values(region, bool(region.text)) for region in shown]
     return values | {"regions": regions, "leftOut": context.left_out + len(gone)}
@@ -137,9 +138,7 @@ def _block(region: Region, code: bool, markdown: bool) -> str:
 
 
 def _values(region: Region, code: bool) -> dict[str, Any]:
-    lines = {"startLine": region.span.start, "endLine": region.span.end}
-    values = {"path": region.path} | lines | fields_of(region, "symbol kind reason")
-    return values | known(why=region.why[:_LINE_CHARS], text=region.text if code else "")
+    return _REGION(region, why=region.why[:_LINE_CHARS], text=region.text if code else "")
 
 
 def _rest(context: Context, gone: Sequence[Region]) -> str:

@@ -14,7 +14,7 @@ from findspot.graph import Graph
 from findspot.history.project_history import Commits, FoundCommit
 from findspot.search.token_budget import token_count
 from findspot.serve.search_answers import encoded
-from findspot.serve.shapes import known
+from findspot.serve.shapes import Shape, known
 from findspot.text.snippet import cut
 
 if TYPE_CHECKING:
@@ -135,12 +135,24 @@ def _lines(found: FoundCommit) -> list[str]:
     return lines
 
 
+COMMIT = Shape(
+    {
+        "project?": str,
+        "commit=commit.hash author=commit.author subject=commit.subject": str,
+        "date=commit.time": day_of,
+        "sentence?": str,
+        "changed?": [{"path": str, "definitions": [str]}],
+        "removed?": [str],
+        "score?": float,
+    }
+)
+
+
 def commits_object(commits: Commits, count: int | None = None) -> dict[str, Any]:
-    shown = commits.found[:count]
     return {
         "query": commits.query,
         "where": "history",
-        "results": [_object(found) for found in shown],
+        "results": list(map(_object, commits.found[:count])),
         "totalResults": len(commits.found),
         "searchTimeMs": round(commits.elapsed_ms, 1),
         **known(warning=commits.warning),
@@ -148,17 +160,7 @@ def commits_object(commits: Commits, count: int | None = None) -> dict[str, Any]
 
 
 def _object(found: FoundCommit) -> dict[str, Any]:
-    """Return the values of a commit; what it has not is left out."""
-    commit = found.commit
-    changed = [{"path": each.path, "definitions": each.names[:_MOST_NAMES]} for each in commit.changes]
-    return known(
-        project=found.project,
-        commit=commit.hash,
-        date=day_of(commit.time),
-        author=commit.author,
-        subject=commit.subject,
-        sentence=cut(found.sentence, _MOST_SENTENCE_CHARS),
-        changed=changed[:_MOST_FILES],
-        removed=commit.removed[:_MOST_REMOVED],
-        score=found.score,
-    )
+    changes, removed = found.commit.changes[:_MOST_FILES], found.commit.removed[:_MOST_REMOVED]
+    changed = [{"path": each.path, "definitions": each.names[:_MOST_NAMES]} for each in changes]
+    sentence = cut(found.sentence, _MOST_SENTENCE_CHARS)
+    return COMMIT(found, sentence=sentence, changed=changed, removed=removed)

@@ -19,15 +19,14 @@ from findspot.research.findings import (
     Findings,
     FoundEdge,
     FoundNode,
-    PossiblePlace,
     Region,
 )
 from findspot.research.graph_walks import MOST_CHAINS as MOST_FOUND
 from findspot.research.impact import CERTAIN
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS, token_count
-from findspot.serve.context_answers import context_text, fitted_regions
+from findspot.serve.context_answers import PASSAGE, context_text, fitted_regions
 from findspot.serve.search_answers import encoded
-from findspot.serve.shapes import fields_of, known
+from findspot.serve.shapes import MADE_BY, Shape, known
 from findspot.text.snippet import cut
 
 _SHARE = 3
@@ -53,44 +52,32 @@ _MARKED = {"decorate": " (as a decorator)", "value": " (as a value)", "type_use"
 _LIKELY, _DISPATCHED, _TESTS = "Likely", "Through a method that it overrides", "Tests"
 
 
+FINDINGS = Shape(
+    {
+        "query": str,
+        "depth": int,
+        "focus? relation? summary": str,
+        "nodes": [{"id name kind path": str, "startLine endLine hop": int, "why?": str}],
+        "edges": [
+            {"from=source to=target relation path": str, "line": int, "confidence": float, "text?": str}
+        ],
+        "possible?": [
+            {"path": str, "line": int, "from=source reason": str, "confidence": float, "text": str}
+        ],
+        "chains": [[str]],
+        "passages?": [PASSAGE],
+        "files": [str],
+        "citations": [{"path": str, "line": int, "text": str}],
+        "relatedTopics unresolved": [str],
+        "madeBy": MADE_BY,
+    }
+)
+
+
 def findings_object(findings: Findings, passages: Sequence[Region] = ()) -> dict[str, Any]:
     """Return the structured answer of `code_research`, with every field."""
-    return {
-        "query": findings.query,
-        "depth": findings.depth,
-        **known(focus=findings.focus and str(findings.focus)),
-        **known(relation=findings.relation and str(findings.relation)),
-        "summary": findings.summary,
-        "nodes": [
-            fields_of(n, "id name kind path start_line end_line hop") | known(why=n.why)
-            for n in findings.nodes
-        ],
-        "edges": list(map(_edge, findings.edges)),
-        **known(possible=list(map(_possible, findings.possible))),
-        "chains": [list(chain) for chain in findings.chains],
-        **known(passages=list(map(_passage, passages))),
-        "files": list(findings.files),
-        "citations": [fields_of(cited, "path line text") for cited in findings.citations],
-        "relatedTopics": [],
-        "unresolved": list(findings.unresolved),
-        "madeBy": findings.made_by,
-        **known(warning=findings.warning),
-    }
-
-
-def _edge(edge: FoundEdge) -> dict[str, Any]:
-    ends = {"from": edge.source, "to": edge.target}
-    return ends | fields_of(edge, "relation path line confidence") | known(text=edge.text)
-
-
-def _possible(place: PossiblePlace) -> dict[str, Any]:
-    at = fields_of(place, "path line") | {"from": place.source}
-    return at | fields_of(place, "reason confidence text")
-
-
-def _passage(region: Region) -> dict[str, Any]:
-    lines = {"startLine": region.span.start, "endLine": region.span.end}
-    return {"path": region.path} | lines | fields_of(region, "symbol text")
+    values = FINDINGS(findings, passages=list(map(PASSAGE, passages)), relatedTopics=[])
+    return values | known(warning=findings.warning)
 
 
 def report(findings: Findings) -> str:

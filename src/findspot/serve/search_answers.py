@@ -8,12 +8,11 @@ the best results with their code, one line for each of the others, and nothing t
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from findspot.core.model import NOTHING_FITS, CodeReference, Corpus, Hit, Results, Synthesis
+from findspot.core.model import NOTHING_FITS, CodeReference, Corpus, Hit, Results
 from findspot.rank.calibration import tail_start
 from findspot.search.token_budget import (
     CHARS_PER_TOKEN,
@@ -25,7 +24,7 @@ from findspot.search.token_budget import (
     token_count,
     whole,
 )
-from findspot.serve.shapes import fields_of, known
+from findspot.serve.shapes import MADE_BY, Shape, known, snake
 from findspot.text.snippet import cut
 
 COMPACT = "compact"
@@ -50,6 +49,62 @@ T = TypeVar("T")
 encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
+def one_line(text: str) -> str:
+    return " ".join(text.splitlines())
+
+
+def reference_line(place: CodeReference) -> str:
+    return f"{one_line(place.text)}  {place.path}:{place.line}"
+
+
+def hundredths(number: float) -> float:
+    return round(number, 2)
+
+
+_SPAN = {"startLine=span.start endLine=span.end": int}
+_WHY = {"why?": dict, "lines?": [int]}
+_RELATED = {"constants? callers? callees?": [reference_line], "more?": [str], "lastChange? via?": str}
+_LEAN = {
+    "path": str,
+    **_SPAN,
+    "symbol? project? kind": str,
+    "score": hundredths,
+    "strength text": str,
+    **_WHY,
+}
+_PASSAGE = {
+    "path project? text": str,
+    "score": float,
+    **_SPAN,
+    "breadcrumb? strength": str,
+    "relevancePercent": int,
+    **_WHY,
+}
+_NAMED = {"kind": str, "symbols": [str], "symbol? signature? docComment? language": str}
+
+LINE, LEAN = Shape(_LEAN), Shape(_LEAN | _RELATED)
+"""What an assistant gets of a result: of one that is a line, and of one with code."""
+FULL = {Corpus.CODE: Shape(_PASSAGE | _NAMED | _RELATED), Corpus.DOCS: Shape(_PASSAGE)}
+"""Every field that the specifications of `search_code` and `search_docs` name."""
+
+_SNAKE = {
+    "content=text path": str, "start_line=span.start end_line=span.end relevance_percent": int,
+    "breadcrumb?": str, **_WHY,
+}  # fmt: skip
+_SNAKE_OF_CODE = {"kind": str, "symbols": [str], "signature? doc_comment?": str, "more?": [str]}
+FLAT = {Corpus.CODE: Shape(_SNAKE | _SNAKE_OF_CODE), Corpus.DOCS: Shape(_SNAKE)}
+"""The fields of the formats `json` and `toon`."""
+
+SYNTHESIS = Shape(
+    {
+        "summary": str,
+        "codeReferences": [{"path text symbol": str, "line": int}],
+        "followUps": [str],
+        "madeBy": MADE_BY,
+    }
+)
+
+
 def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
     """Return the structured answer for an assistant; where nothing fits, it says so first."""
     first = {"warning": NOTHING_FITS} if results.nothing_fits else {}
@@ -70,88 +125,18 @@ def _about(results: Results) -> dict[str, Any]:
 
 def lean_result(hit: Hit, *, code: bool) -> dict[str, Any]:
     """Return one result: with its code and what belongs to it, or with a single line as its text."""
-    return {
-        "path": hit.path,
-        "startLine": hit.span.start,
-        "endLine": hit.span.end,
-        **known(symbol=hit.symbol, project=hit.project),
-        "kind": hit.kind,
-        "score": round(hit.score, 2),
-        "strength": str(hit.strength),
-        "text": hit.text,
-        **(_related(hit) if code else {}),
-        **known(why=hit.why, lines=list(hit.lines)),
-    }
-
-
-def _related(hit: Hit) -> dict[str, Any]:
-    return known(
-        constants=[reference_line(place) for place in hit.constants],
-        callers=[reference_line(place) for place in hit.callers],
-        callees=[reference_line(place) for place in hit.callees],
-        more=list(hit.more),
-        lastChange=hit.last_change,
-        via=hit.via,
-    )
-
-
-def reference_line(place: CodeReference) -> str:
-    return f"{one_line(place.text)}  {place.path}:{place.line}"
-
-
-_DOCS_FIELDS = "path project text score startLine endLine relevancePercent strength breadcrumb why lines"
-_OF_DOCS = frozenset(_DOCS_FIELDS.split())
-"""The fields of a passage of documentation, which has no names of code."""
+    return (LEAN if code else LINE)(hit)
 
 
 def full_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any]:
-    """Return the answer with every field that the specifications of `search_code` and `search_docs` name."""
-    listed = [_full_result(hit, corpus) for hit in hits]
-    return {"results": listed, **_about(results)} | _warning(results)
-
-
-def _full_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
-    values = {
-        "path": hit.path,
-        **known(project=hit.project),
-        "text": hit.text,
-        "score": hit.score,
-        "startLine": hit.span.start,
-        "endLine": hit.span.end,
-        "kind": hit.kind,
-        "symbols": list(hit.symbols),
-        **known(symbol=hit.symbol, signature=hit.signature, breadcrumb=hit.breadcrumb),
-        **known(docComment=hit.doc_comment),
-        "language": hit.language,
-        "relevancePercent": hit.relevance_percent,
-        "strength": str(hit.strength),
-        **_related(hit),
-        **known(why=hit.why, lines=list(hit.lines)),
-    }
-    if corpus is Corpus.DOCS:
-        return {name: value for name, value in values.items() if name in _OF_DOCS}
-    return values
+    return {"results": list(map(FULL[corpus], hits)), **_about(results)} | _warning(results)
 
 
 def flat_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any]:
     """Return the answer in snake case, for `json` and `toon`."""
-    listed = [_flat_result(hit, corpus) for hit in hits]
+    listed = list(map(FLAT[corpus], hits))
     answer: dict[str, Any] = {"query": results.query, "result_count": len(listed), "results": listed}
     return answer | _snake(assistance_object(results)) | _warning(results)
-
-
-_FLAT = (
-    ("content", "text"), ("path", "path"), ("start_line", "startLine"), ("end_line", "endLine"),
-    ("relevance_percent", "relevancePercent"), ("breadcrumb", "breadcrumb"), ("why", "why"),
-    ("lines", "lines"), ("kind", "kind"), ("symbols", "symbols"), ("signature", "signature"),
-    ("doc_comment", "docComment"), ("more", "more"),
-)  # fmt: skip
-"""The fields of a result in snake case, in their order, and what each is called in camel case."""
-
-
-def _flat_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
-    result = _full_result(hit, corpus)
-    return {flat: result[name] for flat, name in _FLAT if name in result}
 
 
 def _warning(results: Results) -> dict[str, str]:
@@ -196,10 +181,6 @@ def related_lines(hit: Hit) -> Iterator[str]:
         yield f"via {one_line(hit.via)}"
 
 
-def one_line(text: str) -> str:
-    return " ".join(text.splitlines())
-
-
 def indented(text: str) -> str:
     """Return a passage with its lines indented, so that none can pass for a result."""
     return "\n".join(f"{_INDENT}{line}".rstrip() for line in text.splitlines())
@@ -232,7 +213,7 @@ def fitted_text(results: Results, corpus: Corpus, form: str, max_tokens: int) ->
 
     def measure(hit: Hit, code: bool) -> int:
         if form in ("json", "toon"):
-            return len(encoded(_flat_result(hit, corpus))) + 2
+            return len(encoded(FLAT[corpus](hit))) + 2
         return len(_block(hit, 99, code=code)) + 1
 
     def render(answer: Results, shown: Fitted) -> str:
@@ -273,7 +254,7 @@ def _fitted_values(
         return values, answer, shown
 
     def measure(hit: Hit, code: bool) -> int:
-        result = _full_result(hit, corpus) if full else lean_result(hit, code=code)
+        result = FULL[corpus](hit) if full else lean_result(hit, code=code)
         return len(encoded(result)) + len(", ")
 
     return fitted(
@@ -348,7 +329,7 @@ def assistance_object(results: Results) -> dict[str, Any]:
         values["expandedQuery"] = " ".join((query, *results.expansion.terms))
         values["expandedBy"] = results.expansion.made_by
     if results.synthesis is not None:
-        values["synthesis"] = _synthesis_object(results.synthesis)
+        values["synthesis"] = SYNTHESIS(results.synthesis)
         values["followUps"] = list(results.synthesis.follow_ups)
     return values
 
@@ -376,18 +357,11 @@ def shorten_assistance(results: Results, max_tokens: int) -> Results:
         short = replace(
             synthesis, summary=cut(synthesis.summary, room // 3), code_references=(), follow_ups=()
         )
-        fits = (each for each in (synthesis, short) if len(encoded(_synthesis_object(each))) <= room)
+        fits = (each for each in (synthesis, short) if len(encoded(SYNTHESIS(each))) <= room)
         synthesis = next(fits, None)
     return replace(results, expansion=expansion, synthesis=synthesis)
 
 
-def _synthesis_object(synthesis: Synthesis) -> dict[str, Any]:
-    places = [fields_of(place, "path line text symbol") for place in synthesis.code_references]
-    return {"summary": synthesis.summary, "codeReferences": places} | fields_of(
-        synthesis, "follow_ups made_by"
-    )
-
-
 def _snake(values: dict[str, Any]) -> dict[str, Any]:
     plain = {name: _snake(each) if isinstance(each, dict) else each for name, each in values.items()}
-    return {re.sub("[A-Z]", lambda c: f"_{c[0].lower()}", name): each for name, each in plain.items()}
+    return {snake(name): each for name, each in plain.items()}

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.errors import FindspotError
-from findspot.core.model import IndexReport, IndexStatus, Skip
+from findspot.core.model import IndexReport
 from findspot.core.settings import COMMITTED_FILES, Settings
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import ToolAccess
-    from findspot.catalogue.catalogue_build import Built
-    from findspot.catalogue.tool_record import CallRecord, ToolDefinition, ToolResults
-    from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
-    from findspot.serve.activity import Entry
+    from findspot.catalogue.tool_record import ToolDefinition
     from findspot.workspace import Asked
 
 
@@ -62,10 +60,62 @@ def settings_notes(settings: Settings) -> list[str]:
     return notes
 
 
-def fields_of(value: object, names: str) -> dict[str, Any]:
-    """Return attributes by their names in answers, where `total_files` is `totalFiles`; None is left out."""
-    values = {name: getattr(value, name) for name in names.split()}
-    return {_camel(name): _plain(each) for name, each in values.items() if each is not None}
+TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}
+
+
+class Shape:
+    """The fields of an answer, or of a part of one: how a schema describes them, and where they come from.
+
+    `{"path": str, "lines? symbols": [str], "startLine=span.start": int}` maps names to kinds. A field is the
+    attribute of its name, where `totalFiles` is `total_files`, or the one after `=`; one that is None is left
+    out, and with `?` an empty one. A kind is a type, a list of a kind, a shape, a schema, or a function.
+    """
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.kinds: dict[str, Any] = {}
+        self._rows: list[tuple[str, Callable[[Any], Any], Callable[[Any], Any] | None, bool]] = []
+        for spelled, kind in fields.items():
+            for field in spelled.split():
+                name, _, attribute = field.replace("?", "").partition("=")
+                self.kinds[name] = kind
+                self._rows.append((name, attrgetter(attribute or snake(name)), _reader(kind), "?" in field))
+
+    def __call__(self, value: object, **own: Any) -> dict[str, Any]:
+        """Return the fields of a value; `own` are those that it does not have itself."""
+        found = {}
+        for name, get, read, is_optional in self._rows:
+            if name in own:
+                each = own[name]
+            elif (each := get(value)) is not None and read:
+                each = read(each)
+            if each or not (each is None or is_optional):
+                found[name] = each
+        return found
+
+
+def _reader(kind: Any) -> Callable[[Any], Any] | None:
+    """Return what makes of a value what JSON has for it; None where that is the value."""
+    if isinstance(kind, list):
+        read = _reader(kind[0])
+        return (lambda values: list(map(read, values))) if read else list
+    if isinstance(kind, dict) and not isinstance(kind.get("type"), str):
+        return Shape(kind)
+    if isinstance(kind, dict):
+        return str if kind["type"] == "string" else None
+    return kind if kind in (str, dict) or isinstance(kind, Shape | FunctionType) else None
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of a kind; that of a function by what it returns."""
+    if isinstance(kind, list):
+        return {"type": "array", "items": schema_of(kind[0])}
+    if isinstance(kind, FunctionType | type):
+        name = kind.__name__ if isinstance(kind, type) else kind.__annotations__["return"]
+        return {"type": TYPES[name]}
+    if isinstance(kind, dict) and isinstance(kind.get("type"), str):
+        return dict(kind)
+    kinds = (kind if isinstance(kind, Shape) else Shape(kind)).kinds
+    return {"type": "object", "properties": {name: schema_of(each) for name, each in kinds.items()}}
 
 
 def known(**values: Any) -> dict[str, Any]:
@@ -73,48 +123,109 @@ def known(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
+def snake(name: str) -> str:
+    return re.sub("[A-Z]", lambda c: f"_{c[0].lower()}", name)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
-    if isinstance(value, tuple):
-        return list(value)
-    return str(value) if isinstance(value, StrEnum) else value
+def among(*values: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(values)}
 
 
-def error_object(error: FindspotError) -> dict[str, Any]:
-    return fields_of(error, "code user_message developer_message")
+def tenths(number: float) -> float:
+    return round(number, 1)
 
 
-def counts(report: IndexReport) -> dict[str, Any]:
-    done = "files_indexed files_unchanged files_removed files_skipped chunks_created total_files total_chunks"
-    errors = [{"path": skip.path, "reason": skip.detail or str(skip.reason)} for skip in report.errors]
-    return fields_of(report, done) | {"errors": errors, "duration": duration(report.seconds)}
+def joined(words: Sequence[str]) -> str:
+    return " ".join(words)
+
+
+ERROR = Shape({"code userMessage developerMessage": str})
+
+COUNTS = Shape(
+    {
+        "filesIndexed filesUnchanged filesRemoved filesSkipped chunksCreated totalFiles totalChunks": int,
+        "errors": [{"path reason=told": str}],
+        "duration=seconds": duration,
+    }
+)
+"""What a run of indexing did."""
+
+MADE_BY = {"type": "string", "description": "A language model's name, or 'index' for none"}
+
+SKIP = Shape({"path reason detail": str})
+
+STATES = among("not_found", "indexing", "ready", "incomplete", "failed")
+
+STATUS = Shape(
+    {
+        "status=state": STATES,
+        "projectPath repository commit indexPath": str,
+        "totalFiles totalChunks totalDocs totalDocChunks": int,
+        "lastUpdated": str,
+        "storageSize=storage_bytes": size,
+        "watcherActive queryReady": bool,
+        "pendingChanges": int,
+        "progress": {"done total": int, "phase": str},
+        "lastError model store strategy": str,
+        "languages skipped": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "notes?": [str],
+    }
+)
+
+LISTED_PROJECT = Shape(
+    {
+        "id path=project_path repository commit": str,
+        "status=state": STATES,
+        "totalFiles totalChunks": int,
+        "lastUpdated": str,
+        "storageSize=storage_bytes": size,
+    }
+)
+
+FOUND_TOOLS = Shape(
+    {
+        "tools": [{"name title? description serverName": str, "score": float, "matchType": str}],
+        "total totalIndexed": int,
+        "searchTimeMs=elapsed_ms": tenths,
+        "message": str,
+        "nearest?": [str],
+    }
+)
+
+ACCESS = Shape({"state transport configuration use reason?": str})
+
+CALL = Shape(
+    {"time tool client outcome serverName=server": str, "argumentBytes answerBytes durationMs": tenths}
+)
+ACTIVITY = Shape(
+    {"time client project tool question outcome": str, "answers": [str], "found tokens durationMs": float}
+)
+
+CATALOGUE = Shape(
+    {
+        "status path": str,
+        "embedded": int,
+        "hasEmbeddings=index.has_embeddings": bool,
+        "servers": [{"name status=outcome error": str, "tools": int}],
+        "changedTools=changed notes": [str],
+    }
+)
+
+DOCUMENTS = Shape(
+    {
+        "results": [{"doc_id": str, "score": float, "highlights": [str], "metadata": dict}],
+        "total_matches": int,
+        "query_parsed=query": {"terms": [str], "must must_not phrases": [joined]},
+    }
+)
+
+ADDED_DOCUMENT = Shape({"status": among("indexed", "re-indexed"), "doc_id": str, "token_count": int})
+CREATED_INDEX = Shape({"status": among("created"), "index_name=name backend": str})
 
 
 def report_object(report: IndexReport, *, forced: bool) -> dict[str, Any]:
     """Return the answer of `index_codebase`."""
-    return {"status": "success", "path": report.project_path, "forced": forced, **counts(report)}
-
-
-def status_object(status: IndexStatus) -> dict[str, Any]:
-    """Return the answer of `get_index_status`."""
-    held = "repository commit index_path total_files total_chunks total_docs total_doc_chunks last_updated"
-    stands = "watcher_active query_ready pending_changes"
-    made = "last_error model store strategy languages skipped"
-    return {
-        "status": str(status.state),
-        "projectPath": status.project_path,
-        **fields_of(status, held),
-        "storageSize": size(status.storage_bytes),
-        **fields_of(status, stands),
-        **known(progress=status.progress and fields_of(status.progress, "done total phase")),
-        **fields_of(status, made),
-        **known(notes=list(status.notes)),
-    }
+    return {"status": "success", "path": report.project_path, "forced": forced, **COUNTS(report)}
 
 
 def asked_status(asked: Asked) -> dict[str, Any]:
@@ -122,10 +233,10 @@ def asked_status(asked: Asked) -> dict[str, Any]:
     from findspot.workspace import Workspace, is_workspace  # a server starts without it
 
     around = {"workspace": str(asked.folder)} if isinstance(asked, Workspace) else {}
-    values = status_object(asked.status()) | around
+    values = STATUS(asked.status()) | around
     if is_workspace(asked):
         statuses = asked.statuses(check_disk=False)
-        values["members"] = [{"name": name, **status_object(each)} for name, each in statuses.items()]
+        values["members"] = [{"name": name, **STATUS(each)} for name, each in statuses.items()]
     return values
 
 
@@ -136,89 +247,14 @@ def described(asked: Asked) -> str:
     return f"the {len(asked.members)} projects of this workspace" if is_workspace(asked) else "this project"
 
 
-def project_object(identity: str, status: IndexStatus) -> dict[str, Any]:
-    """Return one entry of `list_projects`."""
-    about = {"id": identity, "path": status.project_path, **fields_of(status, "repository commit")}
-    figures = fields_of(status, "total_files total_chunks last_updated")
-    return about | {"status": str(status.state), **figures, "storageSize": size(status.storage_bytes)}
-
-
-def skip_object(skip: Skip) -> dict[str, str]:
-    return {"path": skip.path, "reason": str(skip.reason), "detail": skip.detail}
-
-
-def tool_results_object(results: ToolResults) -> dict[str, Any]:
-    """Return the answer of `search_tools`."""
-    fields = "name description server_name score match_type"
-    listed = [fields_of(tool, fields) | known(title=tool.title) for tool in results.tools]
-    answer: dict[str, Any] = {"tools": listed, **fields_of(results, "total total_indexed")}
-    answer["searchTimeMs"] = round(results.elapsed_ms, 1)
-    if results.message:
-        answer |= {"message": results.message, "nearest": list(results.nearest)}
-    return warned(answer, results.warning)
-
-
 def tool_object(tool: ToolDefinition, access: ToolAccess, warning: str | None = None) -> dict[str, Any]:
     """Return the answer of `get_tool`: the tool, and whether and how it can be called."""
     from findspot.catalogue.indexfile import definition_object
 
-    values = {
-        "tool": definition_object(tool),
-        "serverName": tool.server_name,
-        "access": _access(tool, access),
-    }
-    return warned(values, warning)
-
-
-def _access(tool: ToolDefinition, access: ToolAccess) -> dict[str, str]:
-    is_ready = access.state == "ready"
-    return known(
-        state=str(access.state),
-        transport=access.transport,
+    used = ACCESS(
+        access,
         configuration=str(access.spec.source) if access.spec else None,
-        use=f"call_tool, or findspot tools call {tool.name} --args JSON" if is_ready else None,
+        use=f"call_tool, or findspot tools call {tool.name} --args JSON" if access.state == "ready" else None,
         reason=" ".join(filter(None, (f"{access.reason}." if access.reason else "", access.hint))),
     )
-
-
-def call_object(call: CallRecord) -> dict[str, Any]:
-    about = {"serverName": call.server, "durationMs": round(call.duration_ms, 1)}
-    return fields_of(call, "time tool client outcome argument_bytes answer_bytes") | about
-
-
-def activity_object(entry: Entry) -> dict[str, Any]:
-    names = "time client project tool question answers found outcome duration_ms tokens"
-    return fields_of(entry, names)
-
-
-def catalogue_object(path: str, built: Built) -> dict[str, Any]:
-    index = built.index
-    about = {"status": "success" if built.answered else "failed", "path": path, "embedded": built.embedded}
-    held = {"totalTools": len(index.tools), "hasEmbeddings": index.has_embeddings}
-    servers = [
-        {"name": each.name, "status": str(each.outcome), "tools": each.tools} | known(error=each.error)
-        for each in built.servers
-    ]
-    remarks = {"changedTools": list(built.changed), "notes": list(built.notes)}
-    return about | held | {"embeddingProvider": index.provider, "servers": servers} | remarks
-
-
-def document_results_object(answer: SearchAnswer) -> dict[str, Any]:
-    """Return the answer of `search_index`."""
-    results = [
-        {"doc_id": each.doc_id, "score": each.score}
-        | {"highlights": list(each.highlights), "metadata": dict(each.metadata)}
-        for each in answer.results
-    ]
-    parsed = answer.query.as_lists()
-    return {"results": results, "total_matches": answer.total_matches, "query_parsed": parsed}
-
-
-def added_document_object(added: AddedDocument) -> dict[str, Any]:
-    """Return the answer of `search_add_document`."""
-    return {"status": added.status, "doc_id": added.doc_id, "token_count": added.token_count}
-
-
-def created_index_object(made: IndexInfo) -> dict[str, Any]:
-    """Return the answer of `search_create_index`."""
-    return {"status": "created", "index_name": made.name, "backend": made.backend}
+    return warned({"tool": definition_object(tool), "serverName": tool.server_name, "access": used}, warning)

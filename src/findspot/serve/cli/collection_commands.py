@@ -115,7 +115,8 @@ def create(reply: Reply, name: str, backend: str, lowercase: bool, min_length: i
     with open_engine() as engine:
         config = {"lowercase": lowercase, "min_length": min_length}
         made = engine.documents.create(name, backend, config)
-    reply.give(shapes.created_index_object(made), f"Created the index {made.name} on {made.backend}.")
+    value = shapes.CREATED_INDEX(made, status="created")
+    reply.give(value, f"Created the index {made.name} on {made.backend}.")
 
 
 @command(group=documents)
@@ -150,7 +151,7 @@ def add(
     ]
     if skipped and not added:
         raise InvalidArgumentError(f"{source} was not added: {skipped[0]['reason']}.")
-    listed = list(map(shapes.added_document_object, added))
+    listed = list(map(shapes.ADDED_DOCUMENT, added))
     reply.answer_program({"documents": listed, "total": len(listed), "skipped": skipped})
     for skip in skipped[:_MOST_NAMED]:
         output.warn(f"{skip['path']}: {skip['reason']}")
@@ -168,7 +169,7 @@ def search_documents(reply: Reply, words: tuple[str, ...], index_name: str, limi
     """Search an index: plain terms, +term, -term and "phrase" (put a leading -term after `--`)."""
     with open_engine() as engine:
         answer = engine.documents.search(" ".join(words), limit, index_name)
-    reply.answer_program(shapes.warned(shapes.document_results_object(answer), answer.query.warning))
+    reply.answer_program(shapes.warned(shapes.DOCUMENTS(answer), answer.query.warning))
     output.warn(answer.query.warning)
     for result in answer.results:
         output.line(f"{result.doc_id}  {result.score:.2f}", bold=True)

@@ -172,6 +172,13 @@ def _spelled(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+_PROVIDER = shapes.Shape({"provider": str, "chosen installed": bool, "detail": str, "leavesMachine": bool})
+
+
+def _model_object(standing: Standing) -> dict[str, Any]:
+    return _PROVIDER(standing) | {"sendsTo": standing.sends_to, "sizeBytes": standing.size_bytes}
+
+
 @command()
 def models(reply: Reply) -> None:
     """List the embedding providers: installed or not, size, and where texts go.
@@ -186,11 +193,6 @@ def models(reply: Reply) -> None:
         output.line()
         output.fields((standing.provider, standing.detail) for standing in standings)
         output.note("Where no address is named, texts stay on this machine.", dim=True)
-
-
-def _model_object(standing: Standing) -> dict[str, Any]:
-    known = shapes.fields_of(standing, "provider chosen installed detail leaves_machine")
-    return known | {"sendsTo": standing.sends_to, "sizeBytes": standing.size_bytes}
 
 
 @click.command()

@@ -204,6 +204,7 @@ def _indexes(engine: Engine) -> Check:
     return Check("indexes", text)
 
 
+_CHECK = shapes.Shape({"name state text remedy": str})
 _MARKS = {"ok": ("ok  ", None), "warning": ("warn", "yellow"), "error": ("FAIL", "red")}
 
 
@@ -218,8 +219,7 @@ def doctor(reply: Reply, project: str | None) -> None:
         checks = [*machine_checks(opened.root if opened else None), *project_checks(engine, opened)]
         checks += [problem] if problem else []
     exit_code = int(any(check.state == "error" for check in checks))
-    rows = [shapes.fields_of(check, "name state text remedy") for check in checks]
-    reply.answer_program({"checks": rows, "ok": not exit_code}, exit_code)
+    reply.answer_program({"checks": list(map(_CHECK, checks)), "ok": not exit_code}, exit_code)
     for check in checks:
         mark, colour = _MARKS[check.state]
         output.line(f"{mark}  {check.name}: {check.text}", fg=colour)

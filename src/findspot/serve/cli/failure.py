@@ -99,9 +99,9 @@ def report(error: Exception, reply: Reply) -> int:
         return USAGE
     known = _as_findspot_error(error, reply)
     if reply.json:
-        from findspot.serve.shapes import error_object  # only now: the program must start fast
+        from findspot.serve.shapes import ERROR  # only now: the program must start fast
 
-        value = error_object(known)
+        value = ERROR(known)
         if isinstance(known, ConfirmationRequiredError):
             value = {"status": "confirmation_required", "question": known.question, **value}
         output.emit(value)

@@ -35,6 +35,7 @@ from findspot.workspace import Asked, KnownWorkspaces, Workspace, is_workspace, 
 
 T = TypeVar("T")
 
+_WATCHED = shapes.Shape({"watching": bool, "strategy": str, "updates": int, "lastError polling": str})
 _LOOK_S = 0.5
 _FIRST_LOOK_S = 0.05
 _FEWEST = 25
@@ -332,7 +333,7 @@ def summarise(report: IndexReport, status: IndexStatus) -> None:
     for text in report.notes:
         output.note(f"note: {text}")
     for skip in report.errors[:_MOST_ERRORS]:
-        output.warn(f"{skip.path}: {skip.detail or skip.reason}")
+        output.warn(f"{skip.path}: {skip.told}")
     if len(report.errors) > _MOST_ERRORS:
         output.warn(f"… and {len(report.errors) - _MOST_ERRORS} more; see `findspot status --skipped`")
 
@@ -371,7 +372,7 @@ def watch(reply: Reply, project: str | None) -> None:
         while not cancel.wait(_LOOK_S):
             status = supervisor.status
             status = replace(status, strategy=status.strategy or opened.settings.sync.strategy)
-            told = shapes.fields_of(status, "watching strategy updates last_error polling")
+            told = _WATCHED(status)
             if told != shown and reply.json:
                 output.emit_line({"projectPath": str(opened.root), **told})
             elif told != shown:

@@ -64,9 +64,9 @@ def status(reply: Reply, project: str | None, skipped: str | None) -> None:
         skips: list[Skip] = []
         if skipped and not missing:
             skips = opened.only().skipped(None if skipped == _EVERY_REASON else skipped)
-    files = {"skippedFiles": list(map(shapes.skip_object, skips))} if skipped and not missing else {}
+    files = {"skippedFiles": list(map(shapes.SKIP, skips))} if skipped and not missing else {}
     exit_code = NO_INDEX if missing else 0
-    reply.answer_program(shapes.status_object(index_status) | files, exit_code)
+    reply.answer_program(shapes.STATUS(index_status) | files, exit_code)
     if not files:
         _show_status(index_status)
     elif skips:
@@ -121,7 +121,8 @@ def projects(reply: Reply) -> None:
     """List every indexed project with its figures."""
     with open_engine() as engine:
         indexed, gone = engine.projects(), find_orphans(engine.settings.home)
-    value = {"projects": [shapes.project_object(*entry) for entry in indexed], "total": len(indexed)}
+    listed = [shapes.LISTED_PROJECT(each, id=identity) for identity, each in indexed]
+    value = {"projects": listed, "total": len(listed)}
     columns = "status files=totalFiles chunks=totalChunks size=storageSize updated=lastUpdated project=path"
     reply.table(value, "projects", columns, "No project is indexed yet. Run `findspot index` in one.")
     for orphan in gone if not reply.json else ():

@@ -32,7 +32,7 @@ from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED
 from findspot.serve.cli.options import Group, Reply, command, option_of, together, toolsets_option
 from findspot.serve.cli.terminal import open_in_browser, terminal
-from findspot.serve.shapes import activity_object
+from findspot.serve.shapes import ACTIVITY
 
 if TYPE_CHECKING:
     from findspot.serve.mcp.access import Terms
@@ -251,7 +251,7 @@ def activity_(
     root = str(project_root(project)) if project else ""
     matching = activity.entries(project=root, client=client or "", days=days)
     shown, summed, on = matching[:limit], activity.summary(matching), activity.recording()
-    listed = [activity_object(entry) for entry in shown]
+    listed = list(map(ACTIVITY, shown))
     reply.answer_program({"recording": on, "summary": summed, "activity": listed})
     for entry in reversed(shown) if sys.stdout.isatty() else shown:
         _show_entry(entry)

@@ -37,7 +37,7 @@ from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, sto
 from findspot.serve.cli.options import Group, Reply, command, did_you_mean, option_of, options_of
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.terminal import open_in_browser
-from findspot.serve.shapes import call_object, catalogue_object, fields_of, tool_object, tool_results_object
+from findspot.serve.shapes import CALL, CATALOGUE, FOUND_TOOLS, Shape, tool_object, warned
 
 if TYPE_CHECKING:
     from findspot.catalogue.server_pool import CallHandlers
@@ -118,7 +118,7 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
     mode = SearchMode(options.pop("mode")) if options["mode"] else None
     with open_catalogue(project) as catalogue:
         results = catalogue.search(" ".join(words), ToolSearchOptions(**options | {"mode": mode}))
-    reply.answer_program(tool_results_object(results))
+    reply.answer_program(warned(FOUND_TOOLS(results), results.warning))
     output.warn(results.warning)
     for tool in results.tools:
         output.line(f"{tool.score:5.2f}  {tool.name}")
@@ -164,7 +164,7 @@ def log(reply: Reply, limit: int, server: str | None, clear: bool) -> None:
     """
     if clear:
         clear_calls()
-    value = {"calls": [call_object(call) for call in recent_calls(limit, server)]}
+    value = {"calls": list(map(CALL, recent_calls(limit, server)))}
     columns = "time tool result=outcome ms=durationMs sent=argumentBytes received=answerBytes client"
     reply.table(value, "calls", columns, "No calls have been logged.")
 
@@ -194,7 +194,10 @@ def _report(reply: Reply, path: Path, built: Built) -> None:
         raise ConfirmationRequiredError(f"{question} {', '.join(waiting)}.")
     if built.written and not reply.json:
         output.line(f"{output.count(len(built.index.tools), 'tool')} in {path}", bold=True)
-    reply.table(catalogue_object(str(path), built), "servers", "status tools server=name", "")
+    status = "success" if built.answered else "failed"
+    about = {"totalTools": len(built.index.tools), "embeddingProvider": built.index.provider}
+    value = CATALOGUE(built, status=status, path=str(path)) | about
+    reply.table(value, "servers", "status tools server=name", "")
     for server in built.servers:
         if server.error:
             note = f"; its {server.tools} earlier tools were kept" if server.tools else ""
@@ -455,13 +458,17 @@ def list_(reply: Reply, project: str | None) -> None:
             )
 
 
+_SERVER = Shape(
+    {"name state": str, "tools": int, "disabledTools? allowedTools? changedTools?": [str], "error?": str}
+)
+
+
 def _server_object(catalogue: Catalogue, server: ServerStatus) -> dict[str, Any]:
-    value = fields_of(server, "name state tools")
+    value = _SERVER(server)
     if server.spec is not None:
         value |= {"scope": _scope(catalogue, server), "source": str(server.spec.source)}
         value["url" if server.spec.url else "command"] = command_line(server.spec)
-    further = fields_of(server, "disabled_tools allowed_tools changed_tools error")
-    return value | {name: each for name, each in further.items() if each}
+    return value
 
 
 def _scope(catalogue: Catalogue, server: ServerStatus) -> str:

@@ -17,9 +17,7 @@ from pydantic import BeforeValidator, FiniteFloat, Json, TypeAdapter, Validation
 from findspot.core.errors import FindspotError, IndexNotFoundError, InvalidArgumentError
 from findspot.core.settings import PROJECT_TOOLSET
 from findspot.serve.arguments import Schema
-from findspot.serve.shapes import error_object
-
-COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+from findspot.serve.shapes import ERROR, schema_of
 
 ALWAYS: dict[str, Schema] = {
     "code": {"type": "string", "description": "Error code, or why a question is asked"},
@@ -30,8 +28,6 @@ ALWAYS: dict[str, Schema] = {
     "warning": {"type": "string", "description": "What a reader should know about this answer"},
 }
 """Clients validate structured content on errors too, so every tool's answer may hold these."""
-
-MADE_BY: Schema = {"type": "string", "description": "A language model's name, or 'index' for none"}
 
 QUESTION: dict[str, Schema] = {
     "question": {"type": "string", "description": "What to ask the user, if status is confirmation_required"},
@@ -59,28 +55,6 @@ def sent_schema(schema: Schema) -> Schema:
         for name, part in schema["properties"].items()
     }
     return schema | {"properties": properties}
-
-
-_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
-
-
-def schema_of(shape: Any) -> Schema:
-    """Return the schema of a shape such as `{"path": str, "lines": [int]}`; a schema is returned as it is."""
-    if isinstance(shape, type):
-        return {"type": _TYPES[shape]}
-    if isinstance(shape, list):
-        return {"type": "array", "items": schema_of(shape[0])}
-    if isinstance(shape.get("type"), str):
-        return dict(shape)
-    return {"type": "object", "properties": {name: schema_of(part) for name, part in shape.items()}}
-
-
-def fields(kind: Any, *names: str) -> dict[str, Any]:
-    return dict.fromkeys(names, kind)
-
-
-def status_of(*values: str) -> Schema:
-    return {"type": "string", "enum": list(values)}
 
 
 ICON = "data:image/svg+xml," + quote(
@@ -388,7 +362,7 @@ def failed(error: FindspotError, *, read_only: bool = False) -> Answer:
         hint = _READ_ONLY_HINT
     elif isinstance(error, PathNotIndexedError):
         text, hint = error.text, None
-    return Answer(error_object(error), text, hint, is_error=True)
+    return Answer(ERROR(error), text, hint, is_error=True)
 
 
 def broken(error: Exception) -> Answer:

@@ -22,7 +22,7 @@ from findspot.core.paths import expanded
 from findspot.core.progress import CancelToken
 from findspot.engine import Engine
 from findspot.project import Project
-from findspot.serve.shapes import counts
+from findspot.serve.shapes import COUNTS
 
 _log = get_logger("web")
 
@@ -41,7 +41,7 @@ class Run:
 
     def work(self, project: Project, force: bool, allow_large: bool) -> dict[str, Any] | None:
         try:
-            return counts(
+            return COUNTS(
                 project.update(force=force, allow_large=allow_large, progress=self.note, cancel=self.cancel)
             )
         except CancelledError:

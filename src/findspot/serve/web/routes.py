@@ -90,7 +90,7 @@ def routes(page: PageProjects) -> list[Route]:
 
 
 def hinted_error(error: FindspotError) -> dict[str, Any]:
-    return shapes.error_object(error) | {"hint": error.hint}
+    return shapes.ERROR(error) | {"hint": error.hint}
 
 
 def _endpoint(page: PageProjects, answer: Answer) -> Callable[[Request], Response]:
@@ -126,7 +126,7 @@ def _projects(page: PageProjects, _request: Request) -> dict[str, Any]:
         ],
         "editor": None if editor == "none" else EDITORS.get(editor, ("your editor", editor)),
         "projects": [
-            shapes.project_object(identity, status) | _standing(page, status, used)
+            shapes.LISTED_PROJECT(status, id=identity) | _standing(page, status, used)
             for identity, status in projects
         ],
     }
@@ -146,7 +146,7 @@ def _standing(page: PageProjects, status: IndexStatus, used: Mapping[str, str]) 
 def _project(page: PageProjects, request: Request) -> dict[str, Any]:
     project = _asked(page, request)
     status = project.status(check_disk=request.query_params.get("disk") == "1")
-    return shapes.status_object(status) | {
+    return shapes.STATUS(status) | {
         "id": request.path_params["id"],
         "createdAt": status.created_at,
         "storageBytes": status.storage_bytes,
@@ -208,7 +208,7 @@ def _file(page: PageProjects, request: Request) -> dict[str, Any]:
 
 def _skipped(page: PageProjects, request: Request) -> dict[str, Any]:
     skips = _asked(page, request).skipped(request.query_params.get("reason") or None)
-    return {"skipped": [shapes.skip_object(skip) for skip in skips[:MAX_SKIPS]], "total": len(skips)}
+    return {"skipped": list(map(shapes.SKIP, skips[:MAX_SKIPS])), "total": len(skips)}
 
 
 def _map(page: PageProjects, request: Request) -> dict[str, Any]:
@@ -327,7 +327,7 @@ def _activity(_page: PageProjects, request: Request) -> dict[str, Any]:
         "summary": activity.summary(matching),
         "projects": Counter(entry.project for entry in every).most_common(),
         "clients": Counter(entry.client for entry in every).most_common(),
-        "activity": [shapes.activity_object(entry) for entry in matching[:MAX_ENTRIES]],
+        "activity": list(map(shapes.ACTIVITY, matching[:MAX_ENTRIES])),
     }
 
 

@@ -17,9 +17,9 @@ from findspot.serve.mcp.client import Reply, key_of
 from findspot.serve.mcp.resources import note_links, opened_catalogue
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.target import agree
-from findspot.serve.mcp.tool import Answer, Arguments, Tool, failed, fields, undescribed
+from findspot.serve.mcp.tool import Answer, Arguments, Tool, failed, undescribed
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.shapes import tool_object, tool_results_object
+from findspot.serve.shapes import ACCESS, FOUND_TOOLS, tool_object, warned
 
 if TYPE_CHECKING:
     from findspot.catalogue.server_pool import CallHandlers
@@ -41,8 +41,7 @@ async def _search_tools(call: Call, arguments: Arguments) -> Answer:
         server=arguments["server"],
     )
     results = await call.quick(lambda _: catalogue.search(arguments["query"], options))
-    warnings = " ".join(filter(None, (*arguments.warnings, results.warning)))
-    return Answer(tool_results_object(replace(results, warning=warnings or None)))
+    return Answer(warned(FOUND_TOOLS(results), *arguments.warnings, results.warning))
 
 
 async def _get_tool(call: Call, arguments: Arguments) -> Answer:
@@ -73,19 +72,7 @@ SEARCH_TOOLS = Tool(
     search_hint="find tools of other MCP servers",
     arguments={"query": text("What the tool should do, or a pattern in mode 'regex'"), **TOOLS},
     required=("query",),
-    output={
-        "tools": [
-            {
-                **fields(str, "name", "title", "description", "serverName", "matchType"),
-                "score": float,
-            }
-        ],
-        "total": int,
-        "totalIndexed": int,
-        "searchTimeMs": float,
-        "message": str,
-        "nearest": [str],
-    },
+    output=FOUND_TOOLS.kinds,
     handler=_search_tools,
     toolset="catalogue",
     failure=catalogue_failure,
@@ -99,13 +86,9 @@ GET_TOOL = Tool(
     arguments={"name": text("The tool's name as search_tools gives it: server__tool", "server__tool")},
     required=("name",),
     output={
-        "tool": {
-            **fields(str, "name", "title", "description"),
-            **fields(dict, "inputSchema", "outputSchema", "annotations", "execution"),
-        },
-        "serverName": str,
-        "instructions": str,
-        "access": fields(str, "state", "transport", "configuration", "use", "reason"),
+        "tool": {"name title description": str, "inputSchema outputSchema annotations execution": dict},
+        "serverName instructions": str,
+        "access": ACCESS,
     },
     handler=_get_tool,
     toolset="catalogue",

@@ -12,21 +12,24 @@ from findspot.core.model import Assistance, Corpus, Results
 from findspot.core.paths import SCHEME, Roots
 from findspot.search.token_budget import MIN_TOKENS, token_count
 from findspot.serve.arguments import CODE_ONLY, PATH, PROJECT, SEARCH, choice, count, query_of, text
-from findspot.serve.history_answers import ask_history, commits_answer
+from findspot.serve.history_answers import COMMIT, ask_history, commits_answer
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import Target, from_index, indexed_project
-from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, Tool, fields, undescribed
+from findspot.serve.mcp.tool import Answer, Arguments, Tool, undescribed
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import find_files
 from findspot.serve.search_answers import (
     COMPACT,
+    FULL,
+    LINE,
+    SYNTHESIS,
     fitted_text,
     fitted_values,
     lean_answer,
     single_line,
     without_tail,
 )
-from findspot.serve.shapes import warned
+from findspot.serve.shapes import MADE_BY, Shape, warned
 
 if TYPE_CHECKING:
     from findspot.workspace import Asked
@@ -36,38 +39,15 @@ _WHERE = choice(
     "What is searched: the code of today, or the commits: why and when something changed",
 )
 
-_HIT: dict[str, Any] = {
-    **fields(str, "path", "project", "text", "symbol", "kind", "strength", "breadcrumb"),
-    **fields(int, "startLine", "endLine", "relevancePercent"),
-    "score": float,
-    "why": dict,
-    "lines": [int],
-}
-_CODE_HIT: dict[str, Any] = {
-    **fields(str, "signature", "docComment", "language", "lastChange", "via"),
-    **fields([str], "symbols", "constants", "callers", "callees", "more"),
-}
-_COMMIT: dict[str, Any] = {
-    **fields(str, "commit", "date", "author", "subject", "sentence"),
-    "changed": [{"path": str, "definitions": [str]}],
-    "removed": [str],
-}
-_SYNTHESIS = {
-    "summary": str,
-    "codeReferences": [{"path": str, "line": int, "text": str, "symbol": str}],
-    "followUps": [str],
-    "madeBy": MADE_BY,
-}
 
-
-def _output(hit: dict[str, Any], **more: Any) -> dict[str, Any]:
+def _output(*hits: Shape, **more: Any) -> dict[str, Any]:
     return {
-        "results": [hit],
+        "results": [{name: kind for hit in hits for name, kind in hit.kinds.items()}],
         "totalResults": int,
         "searchTimeMs": float,
-        **fields(str, "query", "searchMode", "expandedQuery", "more"),
+        "query searchMode expandedQuery more": str,
         "expandedBy": MADE_BY,
-        "synthesis": _SYNTHESIS,
+        "synthesis": SYNTHESIS,
         "followUps": [str],
         **more,
     }
@@ -179,10 +159,7 @@ SEARCH_CODE = Tool(
         "where": _WHERE,
         **CODE_ONLY,
     },
-    output=_output(
-        _HIT | _CODE_HIT | _COMMIT,
-        where=str,
-    ),
+    output=_output(FULL[Corpus.CODE], COMMIT, where=str),
     handler=_search_code,
     instead={"query": "similar_to"},
 )
@@ -203,7 +180,7 @@ SEARCH_DOCS = Tool(
         "query": text("The question or topic to search for; required without similar_to"),
         **{name: undescribed(schema) for name, schema in ({"path": PATH} | SEARCH).items()},
     },
-    output=_output(_HIT),
+    output=_output(FULL[Corpus.DOCS], LINE),
     handler=partial(_search, corpus=Corpus.DOCS),
     instead={"query": "similar_to"},
 )

@@ -32,7 +32,7 @@ from findspot.serve.chunk_answers import (
 from findspot.serve.library import Library
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import find_project, from_index, working_folder
-from findspot.serve.mcp.tool import ICON, Answer, Arguments, Tool, failed, fields, sent_schema
+from findspot.serve.mcp.tool import ICON, Answer, Arguments, Tool, failed, sent_schema
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.search_answers import COMPACT
 
@@ -55,11 +55,7 @@ _ARGUMENTS: dict[str, Any] = {
     ),
 }
 
-_CHUNK = {
-    **fields(str, "id", "chunk_type", "title", "text", "created_at", "updated_at"),
-    "tags": [str],
-    "metadata": dict,
-}
+_CHUNK = {"id chunk_type title text created_at updated_at": str, "tags": [str], "metadata": dict}
 
 
 async def _cortex_search(call: Call, arguments: Arguments) -> Answer:

@@ -8,9 +8,9 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.documents import Document
 from findspot.documents.document_record import BLANK_CONTENT
 from findspot.serve.arguments import argument, count
-from findspot.serve.mcp.tool import IDEMPOTENT, Answer, Arguments, Tool, fields, status_of
+from findspot.serve.mcp.tool import IDEMPOTENT, Answer, Arguments, Tool
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.shapes import added_document_object, created_index_object, document_results_object, warned
+from findspot.serve.shapes import ADDED_DOCUMENT, CREATED_INDEX, DOCUMENTS, warned
 
 MAX_RESULTS = 1_000
 
@@ -20,7 +20,7 @@ _INDEX_NAME = argument("string", "Name of the index", default="default")
 async def _search_index(call: Call, arguments: Arguments) -> Answer:
     query, k, name = arguments["query"], arguments["k"], arguments["index_name"]
     answer = await call.quick(lambda engine: engine.documents.search(query, k, name))
-    values = document_results_object(answer)
+    values = DOCUMENTS(answer)
     if not query.strip():
         del values["query_parsed"]
     return Answer(warned(values, *arguments.warnings, answer.query.warning))
@@ -30,13 +30,13 @@ async def _add_document(call: Call, arguments: Arguments) -> Answer:
     document = Document.checked(arguments["doc_id"], arguments["content"], arguments["metadata"])
     name = arguments["index_name"]
     (added,) = await call.quick(lambda engine: engine.documents.add([document], name))
-    return Answer(added_document_object(added))
+    return Answer(ADDED_DOCUMENT(added))
 
 
 async def _create_index(call: Call, arguments: Arguments) -> Answer:
     name, backend, config = (arguments[key] for key in ("index_name", "backend", "tokenizer_config"))
     made = await call.quick(lambda engine: engine.documents.create(name, backend, config))
-    return Answer(created_index_object(made))
+    return Answer(CREATED_INDEX(made, status="created"))
 
 
 def _failed(error: FindspotError) -> Answer:
@@ -67,11 +67,7 @@ SEARCH_INDEX = Tool(
         "index_name": _INDEX_NAME,
     },
     required=("query",),
-    output={
-        "results": [{"doc_id": str, "score": float, "highlights": [str], "metadata": dict}],
-        "total_matches": int,
-        "query_parsed": fields([str], "terms", "must", "must_not", "phrases"),
-    },
+    output=DOCUMENTS.kinds,
     handler=_search_index,
     toolset="documents",
     clamped=frozenset({"k"}),
@@ -90,7 +86,7 @@ SEARCH_ADD_DOCUMENT = _AddDocumentTool(
         "index_name": _INDEX_NAME,
     },
     required=("doc_id", "content"),
-    output={"status": status_of("indexed", "re-indexed"), "doc_id": str, "token_count": int},
+    output=ADDED_DOCUMENT.kinds,
     annotations=IDEMPOTENT,
     handler=_add_document,
     toolset="documents",
@@ -124,7 +120,7 @@ SEARCH_CREATE_INDEX = Tool(
         },
     },
     required=("index_name",),
-    output={"status": status_of("created"), "index_name": str, "backend": str},
+    output=CREATED_INDEX.kinds,
     annotations=IDEMPOTENT | {"idempotentHint": False},
     handler=_create_index,
     toolset="documents",

@@ -17,7 +17,6 @@ from findspot.serve.mcp.target import (
     index,
 )
 from findspot.serve.mcp.tool import (
-    COUNTS,
     DESTRUCTIVE,
     IDEMPOTENT,
     QUESTION,
@@ -25,32 +24,23 @@ from findspot.serve.mcp.tool import (
     Arguments,
     TaskSupport,
     Tool,
-    fields,
-    status_of,
 )
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import delete_question, enclosing_note, rebuild_question
 from findspot.serve.shapes import (
+    COUNTS,
+    LISTED_PROJECT,
+    STATES,
+    STATUS,
+    among,
     asked_status,
-    counts,
     described,
-    project_object,
     report_object,
     settings_notes,
     warned,
 )
 
-RAN = status_of("success", "cancelled", "confirmation_required")
-
-RUN_COUNTS: dict[str, Any] = {
-    **fields(int, "filesIndexed", "filesUnchanged", "filesRemoved", "filesSkipped"),
-    **fields(int, "chunksCreated", "totalFiles", "totalChunks"),
-    "errors": [{"path": str, "reason": str}],
-    "duration": str,
-}
-
-
-STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
+RAN = among("success", "cancelled", "confirmation_required")
 
 
 def _indexed(target: Target, values: dict[str, Any], report: IndexReport) -> Answer:
@@ -69,7 +59,7 @@ async def _create_index(call: Call, arguments: Arguments) -> Answer:
         await agree(call, question, about, needed=False)
     report = await index(call, project, about)
     message = "Index created successfully" if report.created else "The index existed and is now up to date"
-    values = {"status": "success", **about, **counts(report), "message": message}
+    values = {"status": "success", **about, **COUNTS(report), "message": message}
     return _indexed(target, values, report)
 
 
@@ -87,7 +77,7 @@ CREATE_INDEX = Tool(
     description="Create or update the search index of the current project. Asks the user first.",
     search_hint="create or update the search index of this project",
     arguments={"project": PROJECT, "confirm": CONFIRM},
-    output={"status": RAN, "projectPath": str, **RUN_COUNTS, **QUESTION},
+    output={"status": RAN, "projectPath": str, **COUNTS.kinds, **QUESTION},
     annotations=IDEMPOTENT,
     handler=_create_index,
 )
@@ -105,7 +95,7 @@ INDEX_CODEBASE = Tool(
         "confirm": CONFIRM,
     },
     required=("path",),
-    output={"status": RAN, "path": str, "forced": bool, **RUN_COUNTS, **QUESTION},
+    output={"status": RAN, "path": str, "forced": bool, **COUNTS.kinds, **QUESTION},
     annotations=IDEMPOTENT,
     handler=_index_codebase,
     task_support=TaskSupport.OPTIONAL,
@@ -117,7 +107,7 @@ async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
     about = {"projectPath": str(target.project.root)}
     await agree(call, rebuild_question(target.project), about, needed=True)
     report = await index(call, target.project, about, force=True)
-    values = {"status": "success", **about, **counts(report), "message": "Index rebuilt successfully"}
+    values = {"status": "success", **about, **COUNTS(report), "message": "Index rebuilt successfully"}
     return _indexed(target, values, report)
 
 
@@ -151,7 +141,7 @@ REINDEX_PROJECT = Tool(
     description="Rebuild the project's index from scratch. Asks the user first.",
     search_hint="rebuild a damaged or outdated search index",
     arguments={"project": PROJECT, "confirm": CONFIRM},
-    output={"status": RAN, "projectPath": str, **RUN_COUNTS, **QUESTION},
+    output={"status": RAN, "projectPath": str, **COUNTS.kinds, **QUESTION},
     annotations=DESTRUCTIVE,
     handler=_reindex_project,
     task_support=TaskSupport.OPTIONAL,
@@ -167,7 +157,7 @@ REINDEX_FILE = Tool(
         "project": PROJECT,
     },
     required=("path",),
-    output={"status": status_of("success"), "path": str, "chunksCreated": int, "message": str},
+    output={"status": among("success"), "path": str, "chunksCreated": int, "message": str},
     annotations=IDEMPOTENT,
     handler=_reindex_file,
 )
@@ -179,7 +169,7 @@ DELETE_INDEX = Tool(
     search_hint="remove the search index of this project",
     arguments={"project": PROJECT, "confirm": CONFIRM},
     output={
-        "status": status_of("success", "not_found", "cancelled", "confirmation_required"),
+        "status": among("success", "not_found", "cancelled", "confirmation_required"),
         "projectPath": str,
         **QUESTION,
     },
@@ -198,7 +188,7 @@ async def _get_index_status(call: Call, arguments: Arguments) -> Answer:
 
 async def _list_projects(call: Call, _arguments: Arguments) -> Answer:
     projects = await call.quick(lambda engine: engine.projects())
-    listed: list[dict[str, Any]] = [project_object(identity, status) for identity, status in projects]
+    listed = [LISTED_PROJECT(status, id=identity) for identity, status in projects]
     return Answer({"projects": listed, "total": len(listed)})
 
 
@@ -209,14 +199,8 @@ GET_INDEX_STATUS = Tool(
     search_hint="is this project indexed, index size, skipped files",
     arguments={"project": PROJECT},
     output={
-        "status": STATES,
-        **fields(str, "projectPath", "repository", "commit", "indexPath", "lastUpdated", "storageSize"),
-        **fields(int, "totalFiles", "totalChunks", "totalDocs", "totalDocChunks", "pendingChanges"),
-        **fields(bool, "watcherActive", "queryReady"),
-        "progress": {"done": int, "total": int, "phase": str},
-        **fields(str, "lastError", "model", "store", "strategy", "workspace"),
-        **fields(COUNTS, "languages", "skipped"),
-        "notes": [str],
+        **STATUS.kinds,
+        "workspace": str,
         "dependencies": dict,
         "members": [{"name": str, "status": STATES, "projectPath": str}],
     },
@@ -229,15 +213,6 @@ LIST_PROJECTS = Tool(
     description="List indexed projects with their size.",
     search_hint="which projects are indexed on this machine",
     arguments={},
-    output={
-        "projects": [
-            {
-                **fields(str, "id", "path", "repository", "commit", "storageSize", "lastUpdated"),
-                "status": STATES,
-                **fields(int, "totalFiles", "totalChunks"),
-            }
-        ],
-        "total": int,
-    },
+    output={"projects": [LISTED_PROJECT], "total": int},
     handler=_list_projects,
 )

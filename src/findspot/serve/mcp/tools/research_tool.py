@@ -21,12 +21,12 @@ from findspot.serve.arguments import (
     count,
     text,
 )
-from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
+from findspot.serve.context_answers import CONTEXT, DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.mcp.client import Client, structured_results
 from findspot.serve.mcp.target import indexed_project
-from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, TaskSupport, Tool, fields
+from findspot.serve.mcp.tool import Answer, Arguments, TaskSupport, Tool
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.research_answers import fitted_findings, fitted_report, report_line
+from findspot.serve.research_answers import FINDINGS, fitted_findings, fitted_report, report_line
 from findspot.serve.search_answers import COMPACT
 
 _JSON = "json"
@@ -96,30 +96,7 @@ CODE_RESEARCH = Tool(
         ),
     },
     instead={"query": "relation"},
-    output={
-        **fields(str, "query", "focus", "relation", "summary"),
-        "depth": int,
-        "nodes": [
-            {
-                **fields(str, "id", "name", "kind", "path", "why"),
-                **fields(int, "startLine", "endLine", "hop"),
-            }
-        ],
-        "edges": [
-            {
-                **fields(str, "from", "to", "relation", "path", "text"),
-                "line": int,
-                "confidence": float,
-                "more": dict,
-            }
-        ],
-        "possible": [{**fields(str, "path", "from", "reason", "text"), "line": int, "confidence": float}],
-        "chains": [[str]],
-        "passages": [{**fields(str, "path", "symbol", "text"), **fields(int, "startLine", "endLine")}],
-        "citations": [{"path": str, "line": int, "text": str}],
-        **fields([str], "files", "relatedTopics", "unresolved"),
-        "madeBy": MADE_BY,
-    },
+    output=FINDINGS.kinds,
     handler=_code_research,
     task_support=TaskSupport.OPTIONAL,
 )
@@ -154,18 +131,7 @@ CODE_CONTEXT = Tool(
         "max_tokens": CONTEXT_TOKENS,
         "project": PROJECT,
     },
-    output={
-        "signal": str,
-        "summary": str,
-        "nothingFits": bool,
-        "regions": [
-            {
-                **fields(str, "path", "symbol", "kind", "reason", "why", "text"),
-                **fields(int, "startLine", "endLine"),
-            }
-        ],
-        "leftOut": int,
-    },
+    output=CONTEXT.kinds,
     handler=_code_context,
     task_support=TaskSupport.OPTIONAL,
 )
