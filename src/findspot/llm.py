@@ -15,6 +15,7 @@ from findspot.core.config import secret
 from findspot.core.errors import LanguageModelError, ProviderError
 from findspot.core.http_client import Address, RequestFailedError, refusal
 from findspot.core.settings import LlmSettings
+from findspot.text.snippet import cut
 
 PATIENCE_S = 10.0
 """Total wait for a model per answer of ours: somebody waits, and there is an answer without it."""
@@ -106,8 +107,7 @@ def _read(model: LanguageModel, text: str) -> dict[str, Any]:
 
 def clipped(value: Any, most: int) -> str:
     """Return a text of the model as one line of limited length; empty if the value is no text."""
-    text = _UNSEEN.sub(" ", value).strip() if isinstance(value, str) else ""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return cut(_UNSEEN.sub(" ", value).strip(), most) if isinstance(value, str) else ""
 
 
 def clipped_list(value: Any, most: int, most_chars: int) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from findspot.indexer import Indexer, is_complete
 from findspot.search.freshness import Disk
 from findspot.search.merging import first_page, merge
 from findspot.search.reader import IndexReader
+from findspot.text.snippet import listed
 
 ALL = "*"
 
@@ -229,13 +230,12 @@ def _is_meant(package: Dependency, wanted: str) -> bool:
     )
 
 
-def _skipped(listed: Sequence[Dependency]) -> str | None:
+def _skipped(dependencies: Sequence[Dependency]) -> str | None:
     """Return which of the project's own packages `*` leaves out."""
-    names = [each.name for each in listed if each.direct and not each.folder]
+    names = [each.name for each in dependencies if each.direct and not each.folder]
     if not names:
         return None
-    shown = ", ".join(names[:_FEW]) + (f" and {len(names) - _FEW:,} more" if len(names) > _FEW else "")
-    return f"Not searched, because not on this machine: {shown}. `findspot deps` says why."
+    return f"Not searched, because not on this machine: {listed(names, _FEW)}. `findspot deps` says why."
 
 
 def _unknown(wanted: str, listed: Sequence[Dependency]) -> InvalidArgumentError:

@@ -55,6 +55,7 @@ from findspot.research.findings import Aim, Context, Findings, Focus, FoundEdge,
 from findspot.research.task_signals import WORKTREE, Request, diff_of
 from findspot.search.merging import MOST_ASKED, Fit, first_page, may_answer, merge
 from findspot.store.snapshot import Snapshot
+from findspot.text.snippet import listed
 
 if TYPE_CHECKING:
     from findspot.llm import Sample
@@ -423,9 +424,7 @@ class KnownWorkspaces:
 
 
 def _listed(names: Iterable[str]) -> str:
-    every = sorted(names)
-    more = f" and {len(every) - _FEW} more" if len(every) > _FEW else ""
-    return ", ".join(every[:_FEW]) + more
+    return listed(sorted(names), _FEW)
 
 
 def _left_out(failed: Mapping[str, FindspotError]) -> str | None:
@@ -465,8 +464,10 @@ def inner_glob(name: str, pattern: str) -> str:
     return f"{{{pattern},{rest}}}" if names_member and rest else pattern
 
 
-def _prefixed(name: str, places: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(replace(each, path=f"{name}/{each.path}") for each in places)
+def _prefixed(name: str, places: Sequence[Any], *ids: str) -> tuple[Any, ...]:
+    """Return places with the name of a member before their paths, and before ids that begin with a path."""
+    changes = ({field: f"{name}/{getattr(each, field)}" for field in ("path", *ids)} for each in places)
+    return tuple(replace(each, **changed) for each, changed in zip(places, changes, strict=True))
 
 
 def _outside(name: str, results: Results) -> Results:
@@ -596,8 +597,8 @@ def findings_outside(name: str, findings: Findings) -> Findings:
 
     return replace(
         findings,
-        nodes=tuple(replace(n, id=outside(n.id), path=outside(n.path)) for n in findings.nodes),
-        edges=_edges_outside(name, findings.edges),
+        nodes=_prefixed(name, findings.nodes, "id"),
+        edges=_prefixed(name, findings.edges, "source", "target"),
         chains=tuple(tuple(map(outside, chain)) for chain in findings.chains),
         possible=_prefixed(name, findings.possible),
         context=findings.context and _context_outside(name, findings.context),
@@ -606,14 +607,9 @@ def findings_outside(name: str, findings: Findings) -> Findings:
     )
 
 
-def _edges_outside(name: str, edges: Iterable[FoundEdge]) -> tuple[FoundEdge, ...]:
-    ends = (replace(e, source=f"{name}/{e.source}", target=f"{name}/{e.target}") for e in edges)
-    return _prefixed(name, ends)
-
-
 def _context_outside(name: str, context: Context) -> Context:
-    regions = _prefixed(name, (replace(each, id=f"{name}/{each.id}") for each in context.regions))
-    return replace(context, regions=regions, edges=_edges_outside(name, context.edges))
+    regions, edges = (context.regions, "id"), (context.edges, "source", "target")
+    return replace(context, regions=_prefixed(name, *regions), edges=_prefixed(name, *edges))
 
 
 def _summed(folder: str, reports: list[IndexReport], missed: tuple[Skip, ...]) -> IndexReport:

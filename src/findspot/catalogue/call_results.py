@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from findspot.search.token_budget import CHARS_PER_TOKEN
+from findspot.text.snippet import listed
 
 MAX_MEDIA_CHARS = 6 * 1024 * 1024
 """Of the pictures and sounds of one answer, in base64."""
@@ -42,9 +43,7 @@ def fit_result(result: Result, max_tokens: int) -> dict[str, Any]:
         if len(shown) < len(whole):
             notes.append(f"Shortened to {len(shown):,} of {len(whole):,} characters. Ask for less at a time.")
     if left_out:
-        named = ", ".join(map(_name, left_out[:_NAMED]))
-        more = f" and {len(left_out) - _NAMED:,} more" if len(left_out) > _NAMED else ""
-        notes.append(f"Left out, since an answer cannot hold it: {named}{more}.")
+        notes.append(f"Left out, since an answer cannot hold it: {listed(map(_name, left_out), _NAMED)}.")
     if written_chars(result.get("_meta")) > room:
         del fitted["_meta"]
         notes.append("Its _meta is too large and was left out.")

@@ -44,6 +44,7 @@ from findspot.core.paths import index_key
 from findspot.core.settings import EmbedSettings
 from findspot.core.utc_time import utc_now
 from findspot.embed.embedder import Embedder
+from findspot.text.snippet import cut
 
 if TYPE_CHECKING:
     from findspot.catalogue.server_pool import ServerAnswer
@@ -184,7 +185,7 @@ def _cut(tool: ToolDefinition, notes: list[str]) -> ToolDefinition:
     if size <= MAX_DESCRIPTION_CHARS:
         return tool
     notes.append(f"{tool.name}: its description of {size:,} characters was cut to {MAX_DESCRIPTION_CHARS:,}")
-    return replace(tool, description=tool.description[: MAX_DESCRIPTION_CHARS - 1] + "…")
+    return replace(tool, description=cut(tool.description, MAX_DESCRIPTION_CHARS))
 
 
 def index_tools(

@@ -32,6 +32,7 @@ from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.platforms import NO_WINDOW
 from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
+from findspot.text.snippet import cut
 from findspot.text.tokens import stem
 
 MAX_QUERY_CHARS = 20_000
@@ -136,9 +137,7 @@ class SearchOrchestrator:
 
 def _reference(tools: ToolSet, row: int, score: float, mode: SearchMode) -> ToolReference:
     tool = tools.definition(row)
-    text = tool.description
-    if len(text) > SHOWN_DESCRIPTION_CHARS:
-        text = text[: SHOWN_DESCRIPTION_CHARS - 1] + "…"
+    text = cut(tool.description, SHOWN_DESCRIPTION_CHARS)
     return ToolReference(tool.name, text, tool.server_name, round(score, 4), mode, tool.title)
 
 

@@ -46,6 +46,7 @@ from findspot.catalogue.transports import (
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FindspotError, first_cause
 from findspot.core.log import get_logger
+from findspot.text.snippet import cut
 
 Answer = TypeVar("Answer")
 Changed = Callable[[tuple[ToolDefinition, ...]], None]
@@ -295,7 +296,7 @@ class LiveConnection:
             raise await self._explained(error.error) from error
         except ValidationError as error:
             wrong = error.errors()[0]
-            where = _cut(".".join(map(str, wrong["loc"])))
+            where = cut(".".join(map(str, wrong["loc"])), _SHOWN_CHARS)
             raise ServerCallError(
                 f"The server {self.spec.name} sent an answer that MCP does not allow: "
                 f"{where}: {wrong['msg']}."
@@ -464,13 +465,13 @@ async def all_pages(session: ClientSession, kind: str) -> list[Any]:
 
 def _error_text(error: types.ErrorData) -> str:
     """Return a server's error with its code and data, which may say more than its message."""
-    data = "" if error.data is None else f", data {_cut(json.dumps(error.data, ensure_ascii=False))}"
+    data = (
+        ""
+        if error.data is None
+        else f", data {cut(json.dumps(error.data, ensure_ascii=False), _SHOWN_CHARS)}"
+    )
     code = f" (code {error.code}{data})" if data or error.code != types.INTERNAL_ERROR else ""
-    return _cut(error.message) + code
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"
+    return cut(error.message, _SHOWN_CHARS) + code
 
 
 @dataclass(frozen=True, slots=True)

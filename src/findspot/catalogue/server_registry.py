@@ -30,6 +30,7 @@ from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition
 from findspot.core.errors import FindspotError
 from findspot.core.files import State, state_of
 from findspot.core.paths import index_key
+from findspot.text.snippet import listed
 
 if TYPE_CHECKING:
     from findspot.catalogue.indexfile import ToolSet
@@ -198,14 +199,12 @@ class ServerRegistry:
         lacking, warnings = self.lacking(), list(self.problems().values())
         if lacking:
             named = [
-                f"{' '.join(spec.name.split())[:_NAME_CHARS]} ({self.availability(spec)})"
-                for spec in lacking[:_NAMED]
+                f"{' '.join(spec.name.split())[:_NAME_CHARS]} ({self.availability(spec)})" for spec in lacking
             ]
-            more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
             warnings.insert(
                 0,
                 f"Servers were not started, since the user has not agreed to them as they are now: "
-                f"{', '.join(named)}{more}. `findspot tools index` shows what they run and asks.",
+                f"{listed(named, _NAMED)}. `findspot tools index` shows what they run and asks.",
             )
         return " ".join(warnings) or None
 

@@ -25,6 +25,7 @@ from findspot.catalogue.server_pool import (
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import CallEnd, CallRecord, ToolDefinition
 from findspot.core.errors import FindspotError
+from findspot.text.snippet import cut
 
 _SHOWN_ARGUMENT_CHARS = 600
 
@@ -57,8 +58,7 @@ class Confirmation:
 
     @property
     def shown_arguments(self) -> str:
-        text = json.dumps(self.arguments, ensure_ascii=False)
-        return text if len(text) <= _SHOWN_ARGUMENT_CHARS else text[:_SHOWN_ARGUMENT_CHARS] + "…"
+        return cut(json.dumps(self.arguments, ensure_ascii=False), _SHOWN_ARGUMENT_CHARS)
 
 
 HandlersOf = Callable[[str], CallHandlers]

@@ -9,6 +9,7 @@ from typing import Any
 
 from findspot.core.errors import FindspotError
 from findspot.core.utc_time import utc_now
+from findspot.text.snippet import listed
 
 SEPARATOR = "__"
 """Between a server's name and its tool's: `filesystem__read_file`."""
@@ -123,9 +124,8 @@ class ToolResults:
             return None
         parts = ["Nothing fits well." if self.tools else "Nothing fits."]
         parts += [f"Nearest: {', '.join(self.nearest)}."] if self.nearest else []
-        listed, more = self.servers[:_NAMED_SERVERS], len(self.servers) - _NAMED_SERVERS
-        rest = f" and {more} more" if more > 0 else ""
-        parts += [f"Servers: {', '.join(listed)}{rest}; try other words, in English."] if listed else []
+        servers = listed(self.servers, _NAMED_SERVERS)
+        parts += [f"Servers: {servers}; try other words, in English."] if servers else []
         return " ".join(parts)
 
 

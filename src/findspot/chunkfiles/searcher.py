@@ -48,6 +48,7 @@ from findspot.embed.services import HttpEmbedder
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
+from findspot.text.snippet import listed
 
 _MODE = 0o666
 """The user's umask applies: the files are for other programs."""
@@ -201,8 +202,7 @@ def _about(chunk: StoredChunk) -> str:
     last = main.rpartition(" > ")[2]
     others = [name for name in dict.fromkeys(chunk.symbols) if name != last]
     named = [*filter(None, [main]), *others]
-    more = f" and {len(named) - _MOST_SYMBOLS} more" if len(named) > _MOST_SYMBOLS else ""
-    return ", ".join(named[:_MOST_SYMBOLS]) + more
+    return listed(named, _MOST_SYMBOLS)
 
 
 def _metadata(chunk: StoredChunk) -> dict[str, Any]:
@@ -254,8 +254,8 @@ def _compared(
         return results, ""
     changed = [path for path, same in states.items() if same is False]
     gone = [path for path, same in states.items() if same is None]
-    parts = [f"changed since then: {_named(changed)}"] if changed else []
-    parts += [f"gone, so left out: {_named(gone)}"] if gone else []
+    parts = [f"changed since then: {listed(changed, _MOST_NAMED)}"] if changed else []
+    parts += [f"gone, so left out: {listed(gone, _MOST_NAMED)}"] if gone else []
     return existing, "; ".join(parts)
 
 
@@ -275,11 +275,6 @@ def _is_same(roots: Roots, path: str, chunk: ContextChunk) -> bool | None:
         return None
     written = utc_time(info.st_mtime_ns)
     return stat.S_ISREG(info.st_mode) and written == chunk.updated_at
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(paths[:_MOST_NAMED]) + more
 
 
 class _Generation:

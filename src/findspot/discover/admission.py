@@ -20,6 +20,7 @@ from findspot.core.settings import DiscoverSettings
 from findspot.discover.file_content import BINARY_EXTENSIONS, extension
 from findspot.discover.ignore import Ignored
 from findspot.discover.root_folder import cleaned, is_plain, is_unsafe, nfc, spelled_out
+from findspot.text.snippet import listed
 
 MAX_DEPTH = 20
 """Nested folders; deeper trees are loops of mounts or of generators."""
@@ -148,10 +149,9 @@ def left_out_notes(skips: Iterable[Skip]) -> list[str]:
                 f"{what} is left out because of an ignore file. {skip.detail}. Fix or remove that file."
             )
     if projects:
-        more = f" and {len(projects) - _NAMED} more" if len(projects) > _NAMED else ""
         notes.insert(
             0,
             "Folders with their own .git are projects of their own and not part of this index: "
-            f"{', '.join(projects[:_NAMED])}{more}. Index them by themselves.",
+            f"{listed(projects, _NAMED)}. Index them by themselves.",
         )
     return notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 
 from findspot.core.model import Skip, SkipReason
+from findspot.text.snippet import listed
 
 SNIFF_BYTES = 8 * 1024
 """How far to look for a NUL, as git does."""
@@ -138,8 +139,7 @@ def masked_part(path: str, data: bytes, text: str) -> Skip | None:
         return None
     pairs = enumerate(zip(whole.split("\n"), text.split("\n"), strict=True), 1)
     lines = [str(number) for number, (before, after) in pairs if before != after]
-    more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
-    where = f"line{'s' if len(lines) > 1 else ''} {', '.join(lines[:_MOST_LINES])}{more}"
+    where = f"line{'s' if len(lines) > 1 else ''} {listed(lines, _MOST_LINES)}"
     return Skip(path, SkipReason.MASKED, f"secrets in {where}")
 
 

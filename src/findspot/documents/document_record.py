@@ -20,6 +20,7 @@ from findspot.core.settings import Settings
 from findspot.discover.file_content import document_text
 from findspot.discover.root_folder import read_file
 from findspot.discover.walk import walk
+from findspot.text.snippet import listed
 
 _WORD = re.compile(r"\w+")
 
@@ -124,10 +125,6 @@ class ParsedQuery:
             'Require them as +word or "word".'
         )
 
-    def as_lists(self) -> dict[str, list[str]]:
-        phrases = {"must": self.must, "must_not": self.must_not, "phrases": self.phrases}
-        return {"terms": list(self.terms)} | {n: [" ".join(p) for p in each] for n, each in phrases.items()}
-
 
 def parse(query: str, tokenizer: Tokenizer) -> ParsedQuery:
     """Parse a query; if an operator precedes several joined words, they are a phrase.
@@ -162,9 +159,7 @@ class UnknownIndexError(FindspotError):
     code = "INDEX_NOT_FOUND"
 
     def __init__(self, name: str, known: Sequence[str] = ()) -> None:
-        shown = ", ".join(known[:_MOST_NAMED])
-        more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
-        there = f" There are: {shown}{more}." if known else ""
+        there = f" There are: {listed(known, _MOST_NAMED)}." if known else ""
         super().__init__(f"Index not found: {name}", hint=f"Create it first, or check its name.{there}")
 
 

@@ -23,6 +23,7 @@ from findspot.research.research_view import ResearchView
 from findspot.research.sentences import counted, placed
 from findspot.research.task_signals import Kind, Request, Signal, read_signal
 from findspot.search.related import suggest_files
+from findspot.text.snippet import listed
 from findspot.text.tokens import tokens
 
 MOST_HITS = 30
@@ -139,10 +140,9 @@ class _Task:
         """Answer a diff: what it leaves behind, copies, mentions, who relies on it, and tests."""
         change = self.signal.change or Change()
         changed = [node for node in change.nodes if node.kind != FILE_KIND]
-        names = ", ".join(node.qualified for node in changed[:3])
-        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        names = listed((node.qualified for node in changed), 3)
         files = counted(len(change.files), "changed file")
-        self.subject = f"{files}{f': {names}{more}' if names else ''}." if change.files else NOTHING_CHANGED
+        self.subject = f"{files}{f': {names}' if names else ''}." if change.files else NOTHING_CHANGED
         if not change.files:
             return
         impact = impact_of(self.view.graph, change.nodes, 1, change.gone, self.view.trail.cancel)

@@ -24,6 +24,7 @@ from findspot.research.findings import Aim, Findings, Inquiry
 from findspot.research.graph_walks import definitions_of, follow
 from findspot.research.research_view import ResearchView
 from findspot.store.records import StoredChunk, last_name
+from findspot.text.snippet import listed
 from findspot.text.tokens import tokens
 
 MOST_STARTS = 20
@@ -154,8 +155,7 @@ def in_packages(view: ResearchView, name: str) -> str:
         defined = f" A dependency that cannot be read may define it ({found})."
     uses = view.graph.leftovers.outside_uses(name)
     places = list(dict.fromkeys(f"{use.path}:{use.line}" for use in uses))
-    more = f" and {len(places) - _FEW_PLACES} more" if len(places) > _FEW_PLACES else ""
-    used = f" Used at {', '.join(places[:_FEW_PLACES])}{more}." if places else ""
+    used = f" Used at {listed(places, _FEW_PLACES)}." if places else ""
     return f"{defined}{used}"
 
 

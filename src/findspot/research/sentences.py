@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from findspot.graph import Node, Relation
@@ -13,6 +13,7 @@ from findspot.rank.roles import reading_order
 from findspot.research.findings import FORWARD, Aim, Focus
 from findspot.research.graph_walks import Chain, Trail, is_test
 from findspot.research.module_map import ModuleMap
+from findspot.text.snippet import listed
 
 MOST_NAMED = 8
 FEW = 3
@@ -40,8 +41,7 @@ def placed(node: Node) -> str:
 
 def named(nodes: Sequence[Node], most: int = MOST_NAMED) -> str:
     """Return the first of them with their places, and how many more there are."""
-    shown = ", ".join(map(placed, nodes[:most]))
-    return f"{shown} and {len(nodes) - most} more" if len(nodes) > most else shown
+    return listed(map(placed, nodes), most)
 
 
 def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail, uses: PossibleUses | None = None) -> str:
@@ -113,21 +113,15 @@ def of_map(focus: Focus, modules: ModuleMap, entries: Sequence[str]) -> str:
     size = f"{counted(len(modules.files), 'module')}, {counted(len(modules.dependences), 'dependency')}"
     cycles = (f"In a cycle: {', '.join(cycle)}." for cycle in modules.cycles)
     if focus is Focus.ARCHITECTURE:
-        layers = (f"Layer {n}: {_listed(layer)}." for n, layer in enumerate(modules.layers, 1))
-        begins = f"It begins in {_listed(entries)}." if entries else "No entry point was found."
+        layers = (f"Layer {n}: {listed(layer, MOST_NAMED)}." for n, layer in enumerate(modules.layers, 1))
+        begins = f"It begins in {listed(entries, MOST_NAMED)}." if entries else "No entry point was found."
         late = [f"{d.source} → {d.target}" for d in modules.dependences if d.late]
-        lately = [f"Imported inside functions only: {_listed(late)}."] if late else []
+        lately = [f"Imported inside functions only: {listed(late, MOST_NAMED)}."] if late else []
         whole = f"{size}, {counted(len(modules.layers), 'layer')}."
         return " ".join((whole, begins, *layers, *cycles, *lately))
     most = sorted(modules.dependences, key=lambda d: (-d.count, d.source, d.target))[:MOST_NAMED]
     pairs = "; ".join(f"{d.source} → {d.target} ({d.count})" for d in most)
     return " ".join((f"{size}: {pairs}.", *(list(cycles) or ["No cycles."])))
-
-
-def _listed(names: Iterable[str]) -> str:
-    given = list(names)
-    more = f" and {len(given) - MOST_NAMED} more" if len(given) > MOST_NAMED else ""
-    return ", ".join(given[:MOST_NAMED]) + more
 
 
 def counted(number: int, noun: str) -> str:

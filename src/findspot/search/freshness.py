@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from findspot.discover.file_content import readable_text
 from findspot.discover.root_folder import read_file
 from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
+from findspot.text.snippet import listed
 from findspot.text.tokens import LONG_LINE_CHARS, holds
 
 _MIN_ANCHOR_CHARS = 4
@@ -42,7 +43,7 @@ class Checked:
         shown = sorted({hit.path for hit in self.hits} & self.stale)
         if not shown:
             return None
-        return f"Changed since indexed, so shown as they are now: {_named(shown)}."
+        return f"Changed since indexed, so shown as they are now: {listed(shown, _MOST_NAMED)}."
 
 
 class Disk:
@@ -144,12 +145,7 @@ def check(hits: Iterable[Hit], find: Callable[[str], StoredFile | None], disk: D
 def changed_since_indexed(files: Iterable[StoredFile], disk: Disk) -> str | None:
     """Return what to tell of an answer whose files may be others by now: its lines are those of the index."""
     stale = [file.path for file in files if disk.lines_if_changed(file) is not None]
-    return f"Changed since indexed; lines may have moved: {_named(stale)}." if stale else None
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(paths[:_MOST_NAMED]) + more
+    return f"Changed since indexed; lines may have moved: {listed(stale, _MOST_NAMED)}." if stale else None
 
 
 def located(hit: Hit, lines: list[str]) -> Hit | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from findspot.text.tokens import placed_tokens, tokens
 
@@ -16,6 +16,13 @@ PASSAGE_CHARS = 300
 def cut(text: str, most: int) -> str:
     """Return the beginning of a text, with a mark where something is missing."""
     return text if len(text) <= most else text[: max(most - 1, 0)] + CUT_MARK
+
+
+def listed(names: Iterable[str], most: int) -> str:
+    """Return the first names, and how many more there are."""
+    every = list(names)
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
 
 
 def best_line(text: str, terms: Collection[str]) -> int:

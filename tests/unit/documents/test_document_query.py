@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from findspot.documents.document_record import Tokenizer, parse
+from findspot.serve.shapes import PARSED
 
 
 def lists(query: str, tokenizer: Tokenizer | None = None) -> dict[str, list[str]]:
-    return parse(query, tokenizer or Tokenizer()).as_lists()
+    return PARSED(parse(query, tokenizer or Tokenizer()))
 
 
 @pytest.mark.parametrize(

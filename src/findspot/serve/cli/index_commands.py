@@ -31,6 +31,7 @@ from findspot.serve.cli.terminal import terminal
 from findspot.serve.project_files import enclosing_note, folder_in, rebuild_question, refuse_empty
 from findspot.serve.shapes import report_object
 from findspot.sync.supervisor import WatcherStatus
+from findspot.text.snippet import listed
 from findspot.workspace import Asked, KnownWorkspaces, Workspace, is_workspace, projects_of
 
 T = TypeVar("T")
@@ -147,9 +148,7 @@ def _index(
         status = project.status(check_disk=False)
         summarise(report, status)
         if SkipReason.MASKED in status.skipped:
-            paths = [skip.path for skip in project.skipped(SkipReason.MASKED)]
-            rest = len(paths) - _MOST_SECRETS
-            named = ", ".join(paths[:_MOST_SECRETS]) + (f" and {rest:,} more" if rest > 0 else "")
+            named = listed((skip.path for skip in project.skipped(SkipReason.MASKED)), _MOST_SECRETS)
             more = "`findspot status --skipped masked` names the lines."
             output.note(f"Indexed with their secrets masked: {named}. {more}")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from findspot.text.snippet import listed
+
 _PROJECT = (
     "Findspot searches this project's code and documentation from a local index, by meaning and keyword. "
     "Prefer it to reading whole files or to repeated grep."
@@ -72,8 +74,7 @@ def instructions(offered: Collection[str], servers: Sequence[str] = ()) -> str:
     """Return what to tell an assistant that is offered these tools, and tools of these servers."""
     by_tool = {"search_code": _PROJECT, "search_index": _OTHERWISE, "call_tool": _GATEWAY}
     opening = next((text for name, text in by_tool.items() if name in offered), _OTHERWISE)
-    more = f" and {len(servers) - _NAMED_SERVERS} more" if len(servers) > _NAMED_SERVERS else ""
-    there = f" Servers: {', '.join(servers[:_NAMED_SERVERS])}{more}." if servers else ""
+    there = f" Servers: {listed(servers, _NAMED_SERVERS)}." if servers else ""
     uses = _TOOLS | {"search_tools": _TOOLS["search_tools"] + there}
     tools = [f"- {name}: {use}" for name, use in uses.items() if name in offered]
     advice = list(dict.fromkeys(f"- {text}" for name, text in _ADVICE.items() if name in offered))

@@ -18,6 +18,7 @@ from findspot.core.errors import FindspotError, IndexNotFoundError, InvalidArgum
 from findspot.core.settings import PROJECT_TOOLSET
 from findspot.serve.arguments import Schema
 from findspot.serve.shapes import ERROR, schema_of
+from findspot.text.snippet import cut
 
 ALWAYS: dict[str, Schema] = {
     "code": {"type": "string", "description": "Error code, or why a question is asked"},
@@ -131,18 +132,14 @@ def _refusal(name: str, value: Any, schema: Schema) -> InvalidArgumentError:
         wanted = "one of " + ", ".join(f"'{choice}'" for choice in schema["enum"])
     elif low is not None:
         wanted += f" of at least {low}" if high is None else f" from {low} to {high}"
-    return InvalidArgumentError(f"'{name}' must be {wanted}, not {_short(repr(value))}.")
+    return InvalidArgumentError(f"'{name}' must be {wanted}, not {cut(repr(value), _SHOWN_CHARS)}.")
 
 
 def _unknown(names: Sequence[str], known: Iterable[str]) -> InvalidArgumentError:
-    named = ", ".join(f"'{_short(name)}'" for name in names[:5])
+    named = ", ".join(f"'{cut(name, _SHOWN_CHARS)}'" for name in names[:5])
     takes = ", ".join(known) or "none"
     several = "s" if len(names) > 1 else ""
     return InvalidArgumentError(f"Unknown argument{several}: {named}. Known arguments: {takes}.")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"
 
 
 class TaskSupport(StrEnum):

@@ -46,6 +46,7 @@ from findspot.store.lance.lance_format import (
     schema_of,
     table_of,
 )
+from findspot.text.snippet import cut
 
 if TYPE_CHECKING:
     import lancedb
@@ -392,7 +393,7 @@ def _index(table: Table, name: str) -> None:
 def translation(error: Exception, location: str | Path) -> FindspotError:
     """Return our error for one of lancedb's."""
     text = " ".join(f"{error}".split())
-    shown = text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"
+    shown = cut(text, _SHOWN_CHARS)
     if any(word in text for word in _CONFLICTS):
         return OvertakenError("another publisher")
     if isinstance(location, Path):
