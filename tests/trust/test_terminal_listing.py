@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from program import Program
+from program import TIMEOUT_S, Program
 from trust.conftest import MakeFolder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
@@ -36,6 +36,17 @@ def test_a_question_makes_the_index_that_it_needs(findspot: Program, make: MakeF
     assert findspot("status", "--json", cwd=root).json["status"] == "ready"
     again = findspot("greet a name", cwd=root)
     assert (again.out, "no index" in again.err) == (piped.out, False)
+
+
+def test_of_two_first_questions_at_once_each_gets_its_answer(findspot: Program, make: MakeFolder) -> None:
+    """One process makes the index; the other answers from it, and does not say that there is none."""
+    parts = {f"part{number}.py": f"def part_{number}(value):\n    return value\n" for number in range(300)}
+    root = make(parts | {"pyproject.toml": "", "greet.py": "def greet(name):\n    return name\n"})
+    asked = [findspot.start("greet a name", cwd=root) for _ in range(2)]
+    for process in asked:
+        out, err = process.communicate(timeout=TIMEOUT_S)
+        assert process.returncode == 0, err
+        assert out.lstrip().startswith("1  greet.py:1-2  ")
 
 
 def test_a_question_on_a_terminal_asks_nothing(findspot: Program, make: MakeFolder) -> None:

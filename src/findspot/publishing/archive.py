@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import zipfile
 from pathlib import Path
@@ -13,6 +14,9 @@ from findspot.publishing.published import PublishedIndex
 IMPORTED = "imported-"
 """How the names of the folders begin that archives are unpacked into."""
 
+_NAME = re.compile(r"(?:(?!\.\.?/)[\w.-]{1,99}/)+(?!\.\.?$)[\w.-]{1,99}", re.ASCII)
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Of the others, `zipfile` unpacks a whole block before it looks how long a file says that it is."""
 _MOST_FILES, _MOST_BYTES = 100_000, 16 << 30
 """Unpacked: several times what the index of the largest repositories takes."""
 
@@ -36,6 +40,8 @@ def unpack(file: Path, below: Path) -> Path:
             members = archive.infolist()
             if len(members) > _MOST_FILES or sum(member.file_size for member in members) > _MOST_BYTES:
                 raise zipfile.BadZipFile("too large")
+            if not all(each.compress_type in _METHODS and _NAME.fullmatch(each.filename) for each in members):
+                raise zipfile.BadZipFile("a member that is not ours")
             make_private_dir(folder)
             archive.extractall(folder)
         if not PublishedIndex(str(folder)).versions():
@@ -43,7 +49,7 @@ def unpack(file: Path, below: Path) -> Path:
     except BaseException as error:
         remove_folder(folder)
         is_known = isinstance(error, FindspotError | OSError) or not isinstance(error, Exception)
-        if is_known and type(error) is not IndexCorruptError:
+        if is_known and not isinstance(error, IndexCorruptError | NotADirectoryError | IsADirectoryError):
             raise
         raise InvalidArgumentError(
             f"{file} is not an archive that `findspot export` of this version wrote.", f"{file}: {error}"

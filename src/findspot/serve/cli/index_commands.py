@@ -6,7 +6,7 @@ import contextlib
 import functools
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 import click
 
 from findspot.core.config import typed_value
-from findspot.core.errors import FileLimitError
+from findspot.core.errors import FileLimitError, IndexBusyError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus, Progress, SkipReason
 from findspot.core.paths import absolute, expanded, home_folder
 from findspot.core.progress import ProgressSink, ignore_progress
 from findspot.core.settings import BY_NAME
+from findspot.indexer import is_complete
 from findspot.project import Project
 from findspot.search.likely_files import likely_files
 from findspot.serve import shapes
@@ -206,12 +207,24 @@ def open_index(
     with open_asked(given) as asked:
         if not is_workspace(asked) and asked.only().store.read_only:
             asked.check()  # nothing can be indexed here: a published index that is gone says so
-        if question is None or not update or asked.indexed or is_workspace(asked):
+        if question is None or not update or is_workspace(asked) or not _lacks_answers(asked.only()):
             behind = prepare_index(asked, reply, update=update)
             yield OpenIndex(asked, folder_inside(asked, given), behind)
         else:
             with _indexed_meanwhile(asked.only(), question, reply):
                 yield OpenIndex(asked, folder_inside(asked, given), None)
+
+
+def _lacks_answers(project: Project) -> bool:
+    """Whether there is no index, or one that somebody has only just begun."""
+    return not project.indexed or (project.store.being_written and not _can_answer(project))
+
+
+def _can_answer(project: Project) -> bool:
+    try:
+        return is_complete(project.store) or int(project.store.meta().get("done", "0")) >= _FEWEST
+    except IndexNotFoundError:
+        return False
 
 
 @contextlib.contextmanager
@@ -220,27 +233,25 @@ def _indexed_meanwhile(project: Project, question: str, reply: Reply) -> Iterato
 
     Where the resident process does it, that goes on by itself.
     """
-    has_begun = False
     show: ProgressSink = ignore_progress
 
     def note(progress: Progress) -> None:
-        nonlocal has_begun
-        has_begun |= progress.phase == "indexing" and progress.done > 0
         show(progress)
 
-    def can_answer() -> bool:
-        return has_begun and int(project.store.meta().get("done", "0")) >= _FEWEST
-
     def wait_for(run: Future[IndexReport], enough: Callable[[], bool]) -> None:
+        """Wait for an index that can answer, whoever makes it."""
         nonlocal show
         try:
             with shown_progress(quiet=reply.json) as show:
-                while not run.done() and not enough():
-                    wait([run], _FIRST_LOOK_S)
+                while not (enough() or (run.done() and not project.store.being_written)):
+                    if cancel.wait(_FIRST_LOOK_S):
+                        break
         finally:
             show = ignore_progress
-        if run.done():
-            run.result()
+        if run.done() or cancel.cancelled:
+            with contextlib.suppress(IndexBusyError):  # another process makes it
+                run.result()
+            cancel.check()
 
     def begin(allow_large: bool) -> Future[IndexReport]:
         threads = ThreadPoolExecutor(2, "first-index")
@@ -256,7 +267,7 @@ def _indexed_meanwhile(project: Project, question: str, reply: Reply) -> Iterato
 
         run = threads.submit(copy_context().run, update)
         threads.shutdown(wait=False)
-        wait_for(run, can_answer)
+        wait_for(run, lambda: _can_answer(project))
         return run
 
     output.note(_INDEXING_FIRST.format(project.root))

@@ -61,6 +61,9 @@ KEPT_BYTES = 44 << 20
 _MORE = 1.4
 """Candidates per wanted one: lancedb's order differs a little from ours, and outlines are left out."""
 _PROBES = 24
+_COMMON, _ALWAYS_ASKED = 0.1, 4
+"""The share of chunks from which a word finds no candidates beside so many rarer ones; it still scores them.
+Of the 200 best chunks 0.93 are the same, of the first twenty 0.996, for two thirds of the time."""
 _BATCH_ROWS = 8_192
 _FEW_FILES = 20_000
 """That a search is limited to by a condition; of more, the others are left out of what it finds."""
@@ -163,7 +166,10 @@ class VersionRows:
         return found
 
     def search(self, name: str, query: Any, kind: str, allowed: Selection | None, top: int) -> Numbers:
-        """Return the numbers of the chunks that lancedb finds among the allowed files."""
+        """Return the numbers of the chunks that lancedb finds among the allowed files.
+
+        The chunks themselves come with them: to fetch them afterwards would take four times as long.
+        """
         table = self.table(name)
         with self._tables.translated():
             column = {"vector_column_name": "vector"} if kind == "vector" else {"fts_columns": "keywords"}
@@ -174,19 +180,23 @@ class VersionRows:
                 listed = ", ".join(str(file.id) for file in allowed.files)
                 asked = asked.where(f"file_id IN ({listed})" if listed else "FALSE", prefilter=True)
             score = "_distance" if kind == "vector" else "_score"
-            found = asked.select(["number", score]).limit(top).to_arrow()
+            found = asked.select(["number", "packed", score]).limit(top).to_arrow()
+        for packed in _chunks_in(found):
+            self._kept.put(packed.number, packed)
         numbers: Numbers = found.column("number").to_numpy().astype(np.int64)
         return numbers if allowed is None else numbers[allowed.of_chunks(numbers)]
 
     def _packed(self, name: str, condition: str | None) -> Iterator[PackedChunk]:
         for batch in self.batches(name, ("number", "packed"), condition):
-            yield from map(
-                PackedChunk, batch.column("number").to_pylist(), batch.column("packed").to_pylist()
-            )
+            yield from _chunks_in(batch)
 
     def _corpus(self, number: int) -> str | None:
         file = self.files.by_id.get(number >> ORDINAL_BITS)
         return file.corpus if file else None
+
+
+def _chunks_in(rows: Any) -> Iterator[PackedChunk]:
+    return map(PackedChunk, rows.column("number").to_pylist(), rows.column("packed").to_pylist())
 
 
 def _bytes_of(value: Any) -> int:
@@ -214,8 +224,9 @@ class PublishedKeywords(KeywordReader):
         from lancedb.query import BooleanQuery, MatchQuery, Occur
 
         by_weight: dict[float, list[str]] = {}
-        for term, weight in weights.items():
-            by_weight.setdefault(weight, []).append(term)
+        for at, term in enumerate(sorted(weights, key=lambda term: -gains[term])):
+            if at < _ALWAYS_ASKED or self.document_frequency(term) <= _COMMON * self.size:
+                by_weight.setdefault(weights[term], []).append(term)
         parts = [(Occur.SHOULD, MatchQuery(" ".join(t), "keywords", boost=w)) for w, t in by_weight.items()]
         query = parts[0][1] if len(parts) == 1 else BooleanQuery(parts)
         by_id = self._rows.files.by_id
