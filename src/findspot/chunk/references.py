@@ -3,6 +3,8 @@
 A query file `queries/references/<language>.scm` speaks this vocabulary:
 
     @call      the name that is called      @on        what stands before its dot
+    @word      any name of Ruby that calls a method where it stands by itself, @constant_name one that is used
+    @raise     an error that is made by raising its class
     @inherit   a supertype                  @decorate  a decorator or annotation
     @type      a type expression            @import    a statement that brings in names
     @use       one name of a type           @alias     the type that a type is another name of
@@ -77,7 +79,13 @@ _NAMED = {
     "inherit": Relation.INHERIT,
     "decorate": Relation.DECORATE,
     "use": Relation.TYPE_USE,
+    "word": _CALL,
+    "constant_name": _USE,
+    "raise": _CALL,
 }
+_ALONE = frozenset({"word", "constant_name"})
+_APART = {"raise": "raise"}
+"""What a reference is kept as beside that to the name alone."""
 _RANK: dict[str, int] = {Relation.TYPE_USE: 0, Relation.CALL: 1, Relation.INHERIT: 2, Relation.DECORATE: 3}
 """The better word for one place wins: a decorator is called, a type is used where it is made."""
 _FUNCTIONS = re.compile("function|method|lambda|closure")
@@ -122,9 +130,17 @@ def _settled(reading: Reading, requests: Requests | None) -> Facts:
     kept = tuple([reading.references[place] for place in sorted(reading.references)])
     if reading.language == "ruby":  # a bare name calls a method only where it is no variable
         variables = {(binding.owner, binding.target) for binding in reading.bindings}
-        kept = tuple(r for r in kept if r.on or (r.owner, r.name) not in variables)
+        kept = tuple(r for r in kept if r.on or variables.isdisjoint(_seen_from(reading, r.owner, r.name)))
     imports = dict.fromkeys(reading.imports)
     return Facts(reading.package, definitions, imports, used_bindings(reading, kept), kept)
+
+
+def _seen_from(reading: Reading, owner: int, name: str) -> Iterator[tuple[int, str]]:
+    """Yield a variable of each definition that code sees: its own, and those around the block of a test."""
+    yield owner, name
+    while owner >= 0 and reading.definitions[owner].kind == "test":
+        owner = reading.owner_of(owner)
+        yield owner, name
 
 
 def _anonymous_types(matches: list[Captures], source: bytes) -> Iterator[tuple[Definition, Node | None]]:
@@ -168,10 +184,10 @@ _BOUND = frozenset({"bind", "member", "field"})
 
 def _read(reading: Reading, match: Captures, path: str, requests: Requests | None) -> None:
     for capture, nodes in match.items():
-        if capture in _PARTS:
+        if capture in _PARTS or not _stands_alone(capture, nodes[0]):
             continue
         if capture in _NAMED:
-            _refer(reading, _NAMED[capture], nodes[0], match.get("on"))
+            _refer(reading, _NAMED[capture], nodes[0], match.get("on"), _APART.get(capture, ""))
         elif capture in _BOUND:
             _bind(reading, capture, nodes, match)
         elif capture == "type":
@@ -194,6 +210,16 @@ def _read(reading: Reading, match: Captures, path: str, requests: Requests | Non
             requests.add(reading, capture, nodes[0], match)
 
 
+def _stands_alone(capture: str, node: Node) -> bool:
+    """Return whether a name of Ruby is no part of a longer one, and not what is called or defined there."""
+    around = node.parent if capture in _ALONE else None
+    if around is None:
+        return True
+    if around.type in ("scope_resolution", "setter"):
+        return False
+    return node not in (around.child_by_field_name("name"), around.child_by_field_name("method"))
+
+
 def _declare(reading: Reading, capture: str, node: Node, match: Captures) -> None:
     """Bind the results of a function, or the limits of a type parameter."""
     owner = reading.owner(node.start_byte)
@@ -207,7 +233,7 @@ def _declare(reading: Reading, capture: str, node: Node, match: Captures) -> Non
         reading.bindings[BindingFact(owner, name, value)] = None
 
 
-def _refer(reading: Reading, relation: Relation, node: Node, on: list[Node] | None) -> None:
+def _refer(reading: Reading, relation: Relation, node: Node, on: list[Node] | None, key: str = "") -> None:
     at = node.start_byte
     receiver = reading.expression(on[0]) if on else ""
     if receiver == LITERAL:
@@ -216,11 +242,11 @@ def _refer(reading: Reading, relation: Relation, node: Node, on: list[Node] | No
     owner = reading.decorated(node) if relation is Relation.DECORATE else reading.owner(at)
     if relation is _USE and (name in _OWN_TYPES or _is_name_of(reading, owner, name, at)):
         return
-    known = reading.references.get((at, ""))
+    known = reading.references.get((at, key))
     if name in ("", UNKNOWN, LITERAL) or (known and _RANK[relation] <= _RANK[known.relation]):
         return
     given = argument_count(node) if relation is _CALL and reading.language in OVERLOADING else -1
-    reading.references[at, ""] = ReferenceFact(relation, name, receiver, reading.row(at) + 1, owner, given)
+    reading.references[at, key] = ReferenceFact(relation, name, receiver, reading.row(at) + 1, owner, given)
 
 
 def _receiver_and_name(reading: Reading, relation: Relation, node: Node, receiver: str) -> tuple[str, str]:

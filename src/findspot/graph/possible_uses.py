@@ -29,7 +29,7 @@ from findspot.graph.evaluate import is_property
 from findspot.graph.incoming import Incoming
 from findspot.graph.languages import language_of
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing
-from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN, Resolution
+from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN, Resolution, is_common
 from findspot.graph.source_view import Def, SourceView, scopes_of
 from findspot.graph.sources import Sources
 from findspot.graph.values import DISPATCHED, UNIQUE, What
@@ -144,10 +144,11 @@ class Doubts:
             families = {target.file.language.family for target in targets if target.name == name}
             for use in self._incoming.stored.doubtful(name):
                 file = self._sources.files.find(use.source.path)
-                family = language_of(file.language).family if file is not None else ""
-                is_everyday = use.doubt is Doubt.EXTERNAL and name in COMMON_METHODS
-                reason = self._reason(use, name, family, targets)
-                if reason and family in families and not is_everyday:
+                language = language_of(file.language if file is not None else "")
+                is_everyday = use.doubt is Doubt.EXTERNAL and is_common(language, name)
+                is_everyday |= use.doubt is Doubt.UNBOUND and name in language.functions
+                reason = self._reason(use, name, language.family, targets)
+                if reason and language.family in families and not is_everyday:
                     yield PossibleUse(use.source, use.source.path, use.line, reason)
 
     def _reason(self, use: Doubtful, name: str, family: str, targets: list[Def]) -> str:

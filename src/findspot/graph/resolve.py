@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator, is_property
+from findspot.graph.languages.language import Language
 from findspot.graph.memo import remembered
 from findspot.graph.modules import HEADERS
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
@@ -32,6 +33,11 @@ warning with write zip
 
 COMMON_METHODS = frozenset(_OTHERS.split()).union(*map(dir, _PYTHON_TYPES))
 """Names of methods that values of every language's own library have: on their own they say nothing."""
+
+
+def is_common(language: Language, name: str) -> bool:
+    """Return whether values of a language's own library have a method of that name."""
+    return name in COMMON_METHODS or name in language.common_methods
 
 
 _DECLARING_KINDS = frozenset({"interface", "protocol", "trait"})
@@ -214,15 +220,12 @@ class Resolver:
         Members of a type that is named before the dot go first; without a receiver, what the same file
         defines; definitions go before declarations.
         """
-        name, on = reference.name, reference.on
-        candidates = self._named(name, view.language.family)
-        if on:
-            own = self.types.around(view.owner(reference.owner)) if on in _OWN else None
-            holder = own.name if own is not None else on.rpartition(".")[2]
-            nearest = [d for d in candidates if d.holder == holder]
-        else:
-            nearest = [d for d in (*view.tops.get(name, ()), *candidates) if d.file is view and _is_called(d)]
-        if on and not nearest and self._is_common(view, name):
+        name, on, language = reference.name, reference.on, view.language
+        candidates = self._named(name, language.family)
+        nearest = self._nearest(candidates, view, reference)
+        if nearest is None or (not on and not nearest and name in language.functions):
+            return _EXTERNAL
+        if on and not nearest and is_common(language, name):
             return _UNKNOWN
         roots = map(self._root, _defined(nearest or candidates[:MAX_CANDIDATES]))
         by_place = {(d.file.id, d.qualified): d for d in roots}
@@ -237,13 +240,36 @@ class Resolver:
         named = self.evaluator.sources.defined(name, family, lambda s: name in s.tops or name in s.members)
         return tuple(islice(filter(_is_called, named), MAX_CANDIDATES + 1))
 
-    def _is_common(self, view: SourceView, name: str) -> bool:
-        return name in COMMON_METHODS or name in view.language.common_methods
+    def _nearest(
+        self, candidates: tuple[Def, ...], view: SourceView, reference: ReferenceFact
+    ) -> list[Def] | None:
+        """Return those of the type before the dot, or of what is around; None where a library has it."""
+        name, on, owner = reference.name, reference.on, view.owner(reference.owner)
+        if on:
+            own = self.types.around(owner) if on in _OWN else None
+            holder = own.name if own is not None else on.rpartition(".")[2]
+            nearest = [d for d in candidates if d.holder == holder]
+            return None if self._is_of_library(view, holder) else nearest
+        if name in view.language.functions:
+            return self._beside(candidates, owner)
+        return [d for d in (*view.tops.get(name, ()), *candidates) if d.file is view and _is_called(d)]
+
+    def _beside(self, candidates: tuple[Def, ...], owner: Def | None) -> list[Def]:
+        """Return the methods that a method has beside it, or inherits."""
+        if owner is None or owner.is_type:
+            return []
+        around = self.types.around(owner)
+        types = (around, *self.types.ancestors(around)) if around is not None else ()
+        return [d for d in candidates if d.parent is owner.parent or d.parent in types]
+
+    def _is_of_library(self, view: SourceView, holder: str) -> bool:
+        is_constant = view.language.capitals_are_constants and holder[:1].isupper()
+        return is_constant and not self.evaluator.sources.stored_facts.is_defined(holder)
 
     def _by_name(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         """Return a method of an unknown receiver: the only one of its name, or the root of its overrides."""
         name = reference.name
-        if reference.relation != _CALL or self._is_common(view, name) or name.startswith("__"):
+        if reference.relation != _CALL or is_common(view.language, name) or name.startswith("__"):
             return _UNKNOWN
         only, candidates = self.methods(view.language.family, name, role_of(view.path) is Role.TEST)
         if only is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -257,16 +257,19 @@ def mentions(
     with the name will do: of a member in its own file, of others where no other definition hides it.
     """
     files = view.reader.snapshot.files
-    homes = (files.find(node.path) for node in nodes)
-    families = {language_of(file.language).family for file in homes if file is not None}
+    homes = filter(None, (files.find(node.path) for node in nodes))
+    languages = [language_of(file.language) for file in homes]
+    families = {language.family for language in languages}
+    shared = any(language.shares == "project" for language in languages)
     near = {node.path for node in nodes} | _importing(view, nodes)
     alike = [d for node in nodes for d in view.graph.find(node.name)]
     defined = {(d.path, d.start_line) for d in alike}
+    may_name = _naming(nodes, near, alike, shared=shared)
     found = (
         use
         for name in view.graph.doubts.called_names(nodes) or sorted({node.name for node in nodes})
         for chunk in sorted(_chunks(view, name), key=lambda chunk: chunk.path not in near)
-        for use in _in_chunk(view, chunk, name, families, named and _may_name(chunk.path, nodes, near, alike))
+        for use in _in_chunk(view, chunk, name, families, named and may_name(chunk.path))
         if (use.path, use.line) not in defined and (use.path, use.line) not in known
     )
     return list(islice(dict.fromkeys(found), MOST_MENTIONS))
@@ -276,9 +279,13 @@ def _importing(view: ResearchView, nodes: Sequence[Node]) -> set[str]:
     return {edge.path for node in nodes for edge in view.graph.references_to(node, (Relation.IMPORT,))}
 
 
-def _may_name(path: str, nodes: Sequence[Node], near: set[str], alike: Sequence[Node]) -> bool:
-    hidden = any(other.path == path and other.qualified == other.name for other in alike)
-    return path in near or not (hidden or any(node.qualified != node.name for node in nodes))
+def _naming(
+    nodes: Sequence[Node], near: set[str], alike: Sequence[Node], *, shared: bool
+) -> Callable[[str], bool]:
+    """Return whether the file at a path may name definitions; `shared`, what nests them is seen anywhere."""
+    whole = shared or all(node.qualified == node.name for node in nodes)
+    hiding = {d.path for d in alike if shared or d.qualified == d.name}
+    return lambda path: path in near or (whole and path not in hiding)
 
 
 def _chunks(view: ResearchView, name: str) -> list[StoredChunk]:

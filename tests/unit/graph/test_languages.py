@@ -133,6 +133,46 @@ end
     assert bases == {("Other", "Task")}
 
 
+def test_a_name_of_ruby_is_followed_wherever_it_stands_unless_it_is_of_the_core(tmp_path: Path) -> None:
+    ruby = """\
+class Clock
+  Late = Class.new(StandardError)
+  Never = Class.new(Late)
+  def self.now; 1; end
+  def include(part); part; end
+  def synchronize; end
+  def check(error, limits: [Late])
+    raise Late, "by #{margin}" if error == Late
+    @lock.synchronize { include(Time.now) }
+    case error
+    in [first, {size:}] then [first, size]
+    end
+  rescue Clock::Late
+    return margin
+  end
+  def margin = 3
+  def first; end
+  def size; end
+end
+class Other
+  include Comparable
+  def late; Clock.now; end
+end
+"""
+    with graph_of({"lib/clock.rb": ruby}, tmp_path) as graph:
+        edges = [edge for node in every_node(graph) for edge in graph.edges_of(node)]
+    late = {(edge.relation, edge.line) for edge in edges if edge.target.name == "Late"}
+    assert late == {(Relation.INHERIT, 3), (Relation.CALL, 8), *((Relation.TYPE_USE, n) for n in (7, 8, 13))}
+    calls = {(e.line, e.target.qualified) for e in edges if e.relation is Relation.CALL}
+    assert calls == {
+        (8, "Clock.Late"),
+        (8, "Clock.margin"),
+        (9, "Clock.include"),
+        (14, "Clock.margin"),
+        (22, "Clock.now"),
+    }
+
+
 def test_a_call_in_swift_leads_to_the_only_definition_of_its_name(tmp_path: Path) -> None:
     """What types say was wrong too often; overrides count as what they override."""
     files = {

@@ -138,6 +138,8 @@ VALUES = {
     "c.py": "LIMIT = 7\n\n\ndef other():\n    return LIMIT\n",
     "m.ts": "export const LIM = 5;\nexport function f() { return LIM + 1; }\n",
     "n.ts": 'import { LIM } from "./m";\nexport const g = () => LIM * 2;\n',
+    "l.rb": "module Net\n  TOP = 3\nend\n",
+    "o.rb": "module Net\n  def f(n) = n > TOP\nend\n",
     "k.go": "package k\n\nconst Most = 3\n\nfunc F() int {\n\treturn Most\n}\n",
 }
 
@@ -157,6 +159,7 @@ class TestValues:
             "m.ts#LIM": {"m.ts:2", "n.ts:1", "n.ts:2"},
             "Box.size": {"b.py:8"},
             "Most": {"k.go:6"},
+            "Net.TOP": {"o.rb:2"},
         }.items():
             for aim in (Aim.USES, Aim.IMPACT):
                 found = asked(values, aim, symbol)

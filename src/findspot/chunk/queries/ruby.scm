@@ -2,7 +2,7 @@
 (class name: (_) @name body: (_)? @body) @definition.class
 (method name: (_) @name body: (_)? @body) @definition.function
 (singleton_method name: (_) @name body: (_)? @body) @definition.method
-(assignment left: (constant) @name right: (call receiver: (constant) @_maker method: (identifier) @_new block: (_) @body)
+(assignment left: (constant) @name right: (call receiver: (constant) @_maker method: (identifier) @_new block: (_)? @body)
   (#any-of? @_maker "Struct" "Class" "Data" "Module")) @definition.class
 (assignment left: (constant) @name) @definition.constant
 (call method: (identifier) @_define arguments: (argument_list . (simple_symbol) @name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 from functools import cached_property
+from importlib import resources
 
 from findspot.graph.languages.language import Language, ModuleFinder, by_last_part
 
@@ -56,20 +57,8 @@ class RustModules(ModuleFinder):
         yield from next(filter(None, found), ())
 
 
-_LIBRARY_METHODS = """
-abs alive? all? and_then any? append as_bytes as_mut as_mut_ptr as_ptr as_ref as_slice as_str between?
-block_given? borrow borrow_mut bytes call capacity chars checked_add checked_sub chomp chunks class clear
-clone cloned cmp contains_key copied copy_from_slice dedup delete_if deref deref_mut detect drain drop each
-each_key each_pair each_value each_with_index each_with_object empty? end_with? entry enumerate eq eql? equal?
-err expect extend extend_from_slice fetch_add flatten fmt freeze frozen? get_mut gsub gsub! hash include
-include? inject insert_with inspect instance_of? into into_iter is_a? is_empty is_err is_none is_ok is_some
-iter iter_mut key key? kind_of? lambda lines load map! map_err message method ne nil? none? ok one? or_default
-or_else or_insert partial_cmp peek pop position pow push push_str puts raise read recv reject! repeat rescue
-reserve resize respond_to? retain rev rfind saturating_sub send set_len shift size sort_by sort_by_key spawn
-split_at start_with? starts_with store sub! sum swap tap to_a to_ary to_bytes to_h to_i to_lowercase to_owned
-to_proc to_str to_string to_sym to_vec trace trim truncate try_from try_into uniq unshift unwrap_or
-unwrap_or_default unwrap_or_else windows wrapping_add write zero?
-"""
+def _listed(name: str) -> frozenset[str]:
+    return frozenset(resources.files(__package__).joinpath(name).read_text("utf-8").split())
 
 
 class ByName(Language):
@@ -79,7 +68,7 @@ class ByName(Language):
     shares = "project"
     bare_members = True
     satellites = True
-    common_methods = frozenset(_LIBRARY_METHODS.split())
+    common_methods = _listed("library_methods.txt")
 
 
 class C(ByName):
@@ -95,6 +84,9 @@ class Ruby(ByName):
     family = "ruby"
     finder = ModulesByPath
     constructors = frozenset({"initialize"})
+    functions = _listed("ruby_functions.txt")
+    common_methods = ByName.common_methods | functions | _listed("ruby_methods.txt")
+    capitals_are_constants = True
 
 
 class Rust(ByName):

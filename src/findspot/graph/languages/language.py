@@ -81,6 +81,10 @@ class Language:
     """Whether a method with the name of its type is a constructor."""
     common_methods: frozenset[str] = frozenset()
     """Names of methods that values of its library have: on their own they say nothing."""
+    functions: frozenset[str] = frozenset()
+    """Names that its library gives every object, to be called without a receiver."""
+    capitals_are_constants = False
+    """Whether a receiver with a capital letter is a constant: one of a library unless the project has it."""
     own_type_names = frozenset({"cls", "Self", "static", "class"})
     """What the code of a type calls the type itself."""
     own_module_names: frozenset[str] = frozenset()
