@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.languages import language_of
 from findspot.core.utc_time import day_of
 from findspot.graph import Graph
-from findspot.history.project_history import Commits, FoundCommit
+from findspot.history.project_history import Commits, FoundCommit, ProjectHistory
 from findspot.search.token_budget import token_count
 from findspot.serve.search_answers import encoded
 from findspot.serve.shapes import Shape, known
@@ -29,30 +30,39 @@ _MOST_REMOVED = 6
 _MOST_SENTENCE_CHARS = 300
 
 
-def ask_history(asked: Asked, text: str, limit: int, offset: int = 0) -> Commits:
+Read = Callable[[ProjectHistory], None]
+"""Waits until the commits are read: what shaped a place that is there, git says at once."""
+
+
+def ask_history(
+    asked: Asked, text: str, limit: int, offset: int = 0, *, read: Read = lambda _: None
+) -> Commits:
     """Return the commits that answer a question, or those that shaped the place that a text names."""
     if not text.strip():
         raise InvalidArgumentError("Query cannot be empty", hint="Ask why or when, or name a file.")
     from findspot.workspace import is_workspace  # a server starts without it
 
     if is_workspace(asked):
-        return _of_members(asked, text, limit, offset)
+        return _of_members(asked, text, limit, offset, read)
     project = asked.only()
-    place = _place_named(project, text)
+    place = _place_here(project, text)
+    if place is None:
+        read(project.history)
+        place = _place_gone(project, text)
     if place is not None:
         commits = project.history.of_lines(*place, offset + limit)
         return replace(commits, found=commits.found[offset:])
     return project.history.search(text, limit, offset)
 
 
-def _of_members(workspace: Workspace, text: str, limit: int, offset: int) -> Commits:
+def _of_members(workspace: Workspace, text: str, limit: int, offset: int, read: Read) -> Commits:
     """Return the commits of all members that fit best; a path that leads into one is asked of that one."""
     if len(text.split()) == 1 and (held := workspace.holding(text)):
         name, text = held
         workspace = replace(workspace, members={name: workspace.members[name]})
 
     def ask(name: str, project: Project) -> Commits:
-        commits = ask_history(project, text, offset + limit)
+        commits = ask_history(project, text, offset + limit, read=read)
         return replace(commits, found=tuple(_of_member(name, each) for each in commits.found))
 
     answers, left_out = workspace.ask(ask)
@@ -72,31 +82,43 @@ def _of_member(name: str, found: FoundCommit) -> FoundCommit:
     return replace(found, project=name, commit=replace(found.commit, changes=changes))
 
 
-def _place_named(project: Project, text: str) -> tuple[str, tuple[int, int] | None] | None:
-    """Return the file and lines that a word names: as a path, or as a symbol; None for any other text.
+_Place = tuple[str, tuple[int, int] | None]
 
-    A path may be a folder, may have been deleted, and may be the end of one that only one file has.
-    """
-    named = _PLACE.fullmatch(text)
-    if named is None or len(text.split()) != 1:
-        return None
-    lines = (int(named[2]), int(named[3] or named[2])) if named[2] else None
-    with contextlib.suppress(FindspotError, OSError, ValueError):  # a question is no path
-        path = project.roots.relative(named[1])
-        if (project.root / path).exists() or project.history.had_file(path):
-            return path, lines
+
+def _place_here(project: Project, text: str) -> _Place | None:
+    """Return the file or folder and the lines that a word names: as a path, its end or a symbol."""
+    named, path, lines = _word(project, text)
+    if path and (project.root / path).exists():
+        return path, lines
     with project.reader() as reader:
-        ends = [file.path for file in reader.snapshot.files.files if file.path.endswith(f"/{named[1]}")]
+        ends = [file.path for file in reader.snapshot.files.files if file.path.endswith(f"/{named}")]
         if len(ends) == 1:
             return ends[0], lines
-        found = Graph(reader.snapshot).find(text)
-    if found:
-        return found[0].path, (found[0].start_line, found[0].end_line)
-    is_path = lines or "/" in text or language_of(text) != "text"
+        found = Graph(reader.snapshot).find(text) if named else []
+    return (found[0].path, (found[0].start_line, found[0].end_line)) if found else None
+
+
+def _place_gone(project: Project, text: str) -> _Place | None:
+    """Return the deleted file that a word names; None for any other text."""
+    named, path, lines = _word(project, text)
+    if path and project.history.had_file(path):
+        return path, lines
+    is_path = named and (lines or "/" in text or language_of(text) != "text")
     if is_path and project.history.commits is not None:
         hint = "Name a path from the root of the project, or ask in words."
-        raise InvalidArgumentError(f"No file {named[1]} is or was in this project.", hint=hint)
+        raise InvalidArgumentError(f"No file {named} is or was in this project.", hint=hint)
     return None
+
+
+def _word(project: Project, text: str) -> tuple[str, str, tuple[int, int] | None]:
+    """Return a text of one word without its lines, as a path of the project, and the lines."""
+    named = _PLACE.fullmatch(text)
+    if named is None or len(text.split()) != 1:
+        return "", "", None
+    path = ""
+    with contextlib.suppress(FindspotError, OSError, ValueError):  # a question is no path
+        path = project.roots.relative(named[1])
+    return named[1], path, (int(named[2]), int(named[3] or named[2])) if named[2] else None
 
 
 def commits_answer(commits: Commits, max_tokens: int) -> tuple[str, dict[str, Any]]:

@@ -306,7 +306,7 @@ def _run(asked: Asked, reply: Reply, *, force: bool, yes: bool, still_wanted: bo
     def update(allow_large: bool) -> IndexReport:
         with stoppable(still_wanted=still_wanted) as cancel, shown_progress(quiet=reply.json) as progress:
             report = asked.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
-            if terminal().is_own:  # else the resident process goes on
+            if terminal().is_own and not still_wanted:  # else the resident process, or a question, goes on
                 for project in projects_of(asked).values():
                     project.history.wait(cancel, progress)
             return report

@@ -182,8 +182,10 @@ def _one_line() -> ProgressSink:
     printed: list[Progress] = []
 
     def show(progress: Progress) -> None:
-        if _indexes(progress) and not printed:
+        reads = progress.phase == "history"
+        if (reads or _indexes(progress)) and not printed:
             printed.append(progress)
-            output.note(f"indexing {output.count(progress.total, 'file')}")
+            what = output.count(progress.total, "commit" if reads else "file")
+            output.note(f"{'reading' if reads else 'indexing'} {what}")
 
     return show

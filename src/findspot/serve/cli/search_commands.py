@@ -17,7 +17,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.git import current_commit, find_commit, run_git
 from findspot.core.languages import unknown_language
 from findspot.core.model import Assistance, Corpus, Hit, IncludeTests, Query, Results, words_of
-from findspot.history.project_history import DEFAULT_LIMIT
+from findspot.history.project_history import DEFAULT_LIMIT, ProjectHistory
 from findspot.project import Project
 from findspot.research.findings import DEFAULT_DEPTH, RELATIONS, Aim, Inquiry
 from findspot.research.task_signals import Request
@@ -33,7 +33,7 @@ from findspot.serve.history_answers import ask_history, commits_object, commits_
 from findspot.serve.project_files import location
 from findspot.serve.research_answers import fitted_findings, fitted_report, report
 from findspot.serve.search_answers import COMPACT, fitted_text, fitted_values
-from findspot.workspace import Asked, projects_of
+from findspot.workspace import Asked
 
 NOT_FOUND = 1
 UNLIMITED = 10**9
@@ -168,12 +168,17 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
     findspot history src/shop/cart.py:10-40
     findspot history CartService
     """
-    with open_index(project, reply, update=True) as index:
-        with stoppable() as cancel, shown_progress(quiet=True) as progress:
-            for each in projects_of(index.asked).values():
-                each.history.update_soon()
-                each.history.wait(cancel, progress)
-        found = ask_history(index.asked, " ".join(words), limit)
+    with (
+        open_index(project, reply, update=True) as index,
+        stoppable() as cancel,
+        shown_progress(quiet=reply.json) as progress,
+    ):
+
+        def read(history: ProjectHistory) -> None:
+            history.update_soon()
+            history.wait(cancel, progress)
+
+        found = ask_history(index.asked, " ".join(words), limit, read=read)
     reply.answer_program(commits_object(found))
     with paged(wanted=True):
         output.lines(commits_text(found))
