@@ -61,8 +61,8 @@ KEPT_BYTES = 44 << 20
 _MORE = 1.4
 """Candidates per wanted one: lancedb's order differs a little from ours, and outlines are left out."""
 _PROBES = 24
-_COMMON, _ALWAYS_ASKED = 0.1, 4
-"""The share of chunks from which a word finds no candidates beside so many rarer ones; it still scores them.
+_COMMON, _MANY, _ALWAYS_ASKED = 0.1, 5_000, 4
+"""The share of many chunks from which a word finds no candidates beside rarer ones; it still scores them.
 Of the 200 best chunks 0.93 are the same, of the first twenty 0.996, for two thirds of the time."""
 _BATCH_ROWS = 8_192
 _FEW_FILES = 20_000
@@ -224,8 +224,9 @@ class PublishedKeywords(KeywordReader):
         from lancedb.query import BooleanQuery, MatchQuery, Occur
 
         by_weight: dict[float, list[str]] = {}
+        most = max(_MANY, _COMMON * self.size)
         for at, term in enumerate(sorted(weights, key=lambda term: -gains[term])):
-            if at < _ALWAYS_ASKED or self.document_frequency(term) <= _COMMON * self.size:
+            if at < _ALWAYS_ASKED or self.document_frequency(term) <= most:
                 by_weight.setdefault(weights[term], []).append(term)
         parts = [(Occur.SHOULD, MatchQuery(" ".join(t), "keywords", boost=w)) for w, t in by_weight.items()]
         query = parts[0][1] if len(parts) == 1 else BooleanQuery(parts)
