@@ -40,13 +40,24 @@ def test_a_working_folder_that_is_gone(findspot: Program, tmp_path: Path) -> Non
 )
 def test_no_project_around(findspot: Program, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
+    for name, file, said in (
+        ("letters", "notes/b.log", "letters or directly below. Name the project's folder"),
+        ("empty/notes", "", "notes is empty."),
+        ("plain", "src/a.py", "plain is taken for the project"),
+    ):
+        folder = tmp_path / name
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).write_text("x = 1\n") if file else folder.mkdir()
+        done = findspot("search", "x", "--json", cwd=folder)
+        assert said in done.err
+        assert done.code == 0 if name == "plain" else done.json["code"] == "PROJECT_NOT_DETECTED"
+
     alone = findspot.on_terminal(answers={}, whole=True)
     assert alone.code == 0
     assert "Without a command, `findspot` asks what to search for." in alone.err
 
-    done = findspot("index", "--json")
-    assert done.code == 1
-    assert done.json["code"] == "PROJECT_NOT_DETECTED"
+    home = findspot("search", "x", env={"HOME": str(tmp_path)})
+    assert f"{tmp_path} is your home folder, and is no project." in home.err
 
     chosen = findspot.on_terminal(
         "status",
@@ -57,7 +68,7 @@ def test_no_project_around(findspot: Program, tmp_path: Path) -> None:
     assert f"{tmp_path}" in chosen.err.partition("Path:")[2]
 
     here = findspot.on_terminal("index", "--json", answers={"Choice:": "1\n"})
-    assert json.loads(here.out)["filesIndexed"] == 1
+    assert json.loads(here.out)["filesIndexed"] == 2
 
 
 def test_the_end_of_input_is_a_no(findspot: Program, make_project: Make) -> None:

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from findspot.core.files import check_exhausted, read_below
+from findspot.core.languages import language_of, row
 from findspot.core.paths import is_denied
 from findspot.discover.root_folder import nfc, spelled_out
 
@@ -125,21 +126,28 @@ def projects_in(folder: Path) -> list[Path]:
 
 
 def _checkouts(folder: Path, depth: int) -> Iterator[Path]:
+    for inner in _entries(folder, folders=True):
+        if is_checkout(inner):
+            yield inner
+        elif depth > 1:
+            yield from _checkouts(inner, depth - 1)
+
+
+def _entries(folder: Path, *, folders: bool) -> list[Path]:
+    """Return the folders in a folder that an index could hold, or the files; those that can be read."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)[:_MOST_FOLDERS]
     except OSError:
-        return
-    for entry in entries:
-        if (
-            entry.name.startswith(".")
-            or is_denied(entry.name, True)
-            or not entry.is_dir(follow_symlinks=False)
-        ):
-            continue
-        if is_checkout(Path(entry.path)):
-            yield Path(entry.path)
-        elif depth > 1:
-            yield from _checkouts(Path(entry.path), depth - 1)
+        return []
+    kept = (e for e in entries if not e.name.startswith(".") and not is_denied(e.name, folders))
+    return [Path(e.path) for e in kept if e.is_dir(follow_symlinks=False) == folders]
+
+
+def holds_code(folder: Path) -> bool:
+    """Return whether a folder, or one directly in it, has a file of a programming language."""
+    here = (folder, *_entries(folder, folders=True))
+    files = (file.name for inner in here for file in _entries(inner, folders=False))
+    return any(row(language_of(name)).grammar for name in files)
 
 
 def by_name(folders: Iterable[Path]) -> dict[str, Path]:

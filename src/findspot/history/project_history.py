@@ -29,6 +29,7 @@ _log = get_logger("history")
 FEW_NEW = 20
 """Commits that are read before a question about history is answered; more are read beside it."""
 DEFAULT_LIMIT = 10
+_NO_COMMIT = "There is no commit here: history is that of a git repository."
 _LOOK_S = 0.2
 _LAST_LINE = 100_000
 _FRAME = re.compile(
@@ -186,7 +187,7 @@ class ProjectHistory:
         """Read a few new commits; of many, say that they are not all read yet."""
         try:
             if self._head() is None:
-                return None, "There is no commit here: history is that of a git repository."
+                return None, _NO_COMMIT
             if self._is_current():
                 return self.commits, None
         except InvalidArgumentError as error:  # git is missing, or refuses
@@ -198,8 +199,10 @@ class ProjectHistory:
 
     def of_lines(self, path: str, lines: tuple[int, int] | None, limit: int = DEFAULT_LIMIT) -> Commits:
         """Return the commits that shaped a file or some lines of it, as it is on disk, the newest first."""
-        found = commits_of_lines(self._root, path, self._at_head(path, lines) if lines else None, limit)
         place = f"{path}:{lines[0]}-{lines[1]}" if lines else path
+        if self._head() is None:
+            return Commits(place, (), warning=_NO_COMMIT, is_of_place=True)
+        found = commits_of_lines(self._root, path, self._at_head(path, lines) if lines else None, limit)
         return Commits(place, tuple(map(FoundCommit, found)), is_of_place=True)
 
     def _at_head(self, path: str, lines: tuple[int, int]) -> tuple[int, int]:

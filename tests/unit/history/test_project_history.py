@@ -236,9 +236,10 @@ def test_without_git_the_answer_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "plain" / "a.py").write_text("A = 1\n")
     project = Project(tmp_path / "plain")
     project.update()
-    answer = project.history.search("why")
-    assert not answer.found
-    assert "no commit here" in str(answer.warning)
+    for text in ("why", "a.py:1"):
+        answer = ask_history(project, text, 5)
+        assert not answer.found
+        assert "no commit here" in str(answer.warning)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from findspot.core.caller import working_folder
 from findspot.core.errors import ProjectNotDetectedError
-from findspot.core.paths import absolute
+from findspot.core.paths import absolute, expanded
 from findspot.core.settings import Settings
-from findspot.discover.checkouts import find_root
+from findspot.discover.checkouts import find_root, holds_code
 from findspot.engine import Engine
 from findspot.project import Project
 from findspot.serve.cli import output
@@ -57,7 +57,10 @@ def open_asked(
     """
     with _engine(flags) as engine:
         may_ask = ask and (can_ask() if exact or to_index else can_offer())
-        asked = _find(engine, given, exact=exact, to_index=to_index, may_ask=may_ask)
+        if given is None:
+            asked = _detected(engine, ask=ask, may_ask=may_ask)
+        else:
+            asked = _find(engine, given, exact=exact, to_index=to_index)
         _show_warnings(asked.settings)
         yield asked
 
@@ -86,10 +89,8 @@ def _to_index(engine: Engine, folder: Path) -> Project:
     return engine.project(folder) if under and not covers(around, under) else around
 
 
-def _find(engine: Engine, given: str | None, *, exact: bool, to_index: bool, may_ask: bool) -> Asked:
+def _find(engine: Engine, given: str, *, exact: bool, to_index: bool) -> Asked:
     """Return what a command is about: a name of a member, then a folder, then the name of any project."""
-    if given is None:
-        return _detected(engine, may_ask=may_ask)
     here = engine.workspace()
     chosen = here.chosen(given) if here else None
     if chosen := chosen or (None if absolute(given).is_dir() else engine.named(given)):
@@ -107,13 +108,33 @@ def _around(engine: Engine, folder: Path) -> Project:
     return engine.project(engine.indexed_root(folder) or find_root(folder) or folder)
 
 
-def _detected(engine: Engine, *, may_ask: bool) -> Asked:
+def _detected(engine: Engine, *, ask: bool, may_ask: bool) -> Asked:
     try:
         return engine.workspace() or engine.detect()
     except ProjectNotDetectedError:
-        if not may_ask:
+        if not ask:
             raise
-    return engine.project(_choose_folder())
+    return engine.project(_choose_folder() if may_ask else _unmarked_folder())
+
+
+def _unmarked_folder() -> Path:
+    """Return the working folder, if it has code in it; else say why it cannot be meant."""
+    here, home = working_folder(), expanded("~").resolve()
+    error = ProjectNotDetectedError(str(here))
+    if home.is_relative_to(here):
+        error.user_message = (
+            f"{here} {'is' if here == home else 'holds'} your home folder, and is no project."
+        )
+    elif not any(here.iterdir()):
+        error.user_message = f"{here} is empty."
+    elif holds_code(here):
+        output.note(f"No .git or manifest is here or above: {here} is taken for the project.")
+        return here
+    else:
+        error.hint = f"No code is in {here} or directly below. {error.hint}"
+        raise error
+    error.hint = "Go to the folder of a project, or name it with --project."
+    raise error
 
 
 def _choose_folder() -> str:
