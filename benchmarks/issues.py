@@ -139,7 +139,8 @@ def index_commits(tree: Path, folders: Mapping[str, Path]) -> None:
             subprocess.run(checkout, check=True)
             project.update()
             shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(Path(home) / "indexes", folder / "indexes")
+            commits = shutil.ignore_patterns("history.sqlite*")  # beside it, and of more than its ancestors
+            shutil.copytree(Path(home) / "indexes", folder / "indexes", ignore=commits)
             (folder / "ok").touch()
         engine.close()
 
