@@ -83,6 +83,9 @@ def test_the_end_of_input_is_a_no(findspot: Program, make_project: Make) -> None
 def test_wrong_usage(findspot: Program, make_project: Make) -> None:
     done = findspot("serch")
     assert (done.code, "No such command 'serch'" in done.err) == (2, True)
+    asked = findspot("how", "are", "parts", "made", "-n", "3").err
+    assert """No such command 'how'. A question goes in quotes: findspot "how are parts made"\n""" in asked
+    assert findspot("remind").code == 0  # which hooks of older plugins run
     as_json = findspot("index", "--colour", "--json")
     assert (as_json.code, as_json.json["code"]) == (2, "INVALID_ARGUMENT")
     root = make_project()

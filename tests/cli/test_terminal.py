@@ -42,6 +42,12 @@ def test_long_answers_go_through_the_pager(shared: Program, script: tuple[Path, 
     env = {"PAGER": str(program), "KEEP": "1"}
     assert shared.on_terminal("search", "greet", answers={}, whole=True, env=env).code == 0
     assert "src/greet.py" in seen.read_text()
+    new = shared.cwd / "src" / "new.py"
+    new.write_text("NEW = 1\n")
+    stale = shared.on_terminal("search", "greet", "--no-update", answers={}, whole=True, env=env).err
+    new.unlink()
+    assert "1 change on disk not indexed" in seen.read_text().partition("src/greet.py")[0]
+    assert "not indexed" not in stale
     seen.unlink()
     assert "src/greet.py" in shared("search", "greet", env=env).out
     assert shared.on_terminal("search", "greet", "--no-pager", answers={}, whole=True, env=env).code == 0

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -81,6 +82,9 @@ class Group(click.Group):
         name = args[0]
         if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
             suggestion = did_you_mean(name, self.list_commands(ctx))
+            words = list(takewhile(lambda word: not word.startswith("-"), args))
+            if ctx.parent is None and len(words) > 1:
+                suggestion += f' A question goes in quotes: findspot "{" ".join(words)}"'
             raise click.UsageError(f"No such command '{name}'.{suggestion}", ctx)
         return super().resolve_command(ctx, args)
 

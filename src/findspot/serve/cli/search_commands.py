@@ -112,8 +112,12 @@ def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options:
     form = options["format"] or serve.default_format
     listed = not reply.json and form in (None, "human") and max_tokens is None
     room = max_tokens or (serve.max_tokens if form == COMPACT else UNLIMITED)
-    with paged(wanted=options["pager"] and options["result_number"] is None and bool(results.hits)):
+    wanted = options["pager"] and options["result_number"] is None and bool(results.hits)
+    with paged(wanted=wanted) as in_pager:
         if listed:
+            if in_pager and results.warning:  # what comes after the pager is read too late
+                output.line(results.warning, fg="yellow")
+                results = replace(results, warning=None)
             show_results(results, first=results.offset + 1, full=options["full"])
         elif reply.json:
             output.emit(fitted_values(results, corpus, room))

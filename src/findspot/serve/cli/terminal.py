@@ -226,14 +226,14 @@ def route_streams() -> None:
 
 
 @contextlib.contextmanager
-def paged(*, wanted: bool = True) -> Iterator[None]:
-    """Send what is printed to the user's pager, if there is a terminal and a pager."""
+def paged(*, wanted: bool = True) -> Iterator[bool]:
+    """Send what is printed to the user's pager, if there is one on a terminal; provide whether there is."""
     if not (wanted and sys.stdout.isatty() and (command := _pager())):
-        yield
+        yield False
         return
     text: list[str] = []
     with terminal().printing_to(_Stream(text.append, is_terminal=True)):
-        yield
+        yield True
     terminal().page(command, "".join(text))
 
 
