@@ -1,7 +1,9 @@
 """Answer quality through the public API with the shipped defaults.
 
 python -m benchmarks.quality --sets FOLDER --mirrors FOLDER [--mode root|whole] [--only SET]
-                             [--save NAME] [--against NAME]
+                             [--save NAME] [--against NAME] [--published]
+
+`--published` publishes each index in a folder, and asks a reader of that.
 """
 
 from __future__ import annotations
@@ -12,13 +14,17 @@ import os
 import sys
 import tempfile
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 from benchmarks.metrics import TOKEN_BUDGETS, Place, mean, paired_bootstrap, score
 from benchmarks.sets import RESULTS, Case, by_checkout, load, materialise, options, save
 from findspot import Engine, Query
 from findspot.core.model import Corpus
+from findspot.core.utc_time import utc_now
 from findspot.project import Project
+from findspot.publishing.published import PublishedIndex, Version
+from findspot.publishing.publisher import Publisher
 from findspot.serve.search_answers import fitted_values, full_values
 
 SETS = (
@@ -41,12 +47,26 @@ def run_set(name: str, args: argparse.Namespace) -> list[dict[str, Any]]:
         folder = checkout / root if args.mode == "root" else checkout
         project = engine.project(folder)
         project.update()
+        if args.published:
+            project = published(project, args.cache)
         for case in cases:
             hits, within = _answer(project, case, root if args.mode == "root" else "")
             about = {"group": case.group, "language": case.language, "category": case.category}
             rows.append({**about, "query": case.query[:200], **score(hits, case.targets, within)})
     engine.close()
     return rows
+
+
+def published(project: Project, cache: Path) -> Project:
+    """Publish an index in a folder, and return a reader of it that has no files."""
+    folder = Path(tempfile.mkdtemp(dir=cache))
+    status = project.status(check_disk=False)
+    meta = project.store.meta()
+    version = Version(
+        "0" * 40, "main", utc_now(), status.total_files, status.total_chunks, meta["model"], meta["pipeline"]
+    )
+    Publisher(PublishedIndex(str(folder))).add(version, project.store)
+    return Project(tempfile.mkdtemp(), {"store": str(folder)})
 
 
 def _answer(project: Project, case: Case, prefix: str) -> tuple[list[Place], dict[int, list[Place]]]:
@@ -107,6 +127,7 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--mode", choices=("root", "whole"), default="root")
     parser.add_argument("--only", action="append", choices=SETS, help="a set (repeatable); default: all")
+    parser.add_argument("--published", action="store_true", help="ask a reader of published tables")
     parser.add_argument("--against", metavar="NAME", help="compare with results/NAME.json")
     parser.add_argument("--detail", action="store_true", help="also by category and repository")
     args = parser.parse_args()
