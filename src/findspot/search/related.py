@@ -149,15 +149,19 @@ class Related:
         return CodeReference(stored.path, place.line, _clipped(text), place.name)
 
     def _callers(self, hit: Hit) -> tuple[CodeReference, ...]:
-        """Return calls of what a hit defines, as far as they are resolved and certain, code before tests."""
+        """Return calls of what a hit defines, code before tests: the certain ones, and where those are
+        in tests alone, others of the code.
+        """
         from findspot.graph.stored_edges import StoredEdges  # a server starts without the graph
 
         if hit.kind not in _CALLED or not hit.symbol or hit.definition is None:
             return ()
         about = hit.definition
         defined = Node(hit.path, about.start, about.end, "", hit.symbol, hit.kind, f"{hit.path}#{hit.symbol}")
-        edges = StoredEdges(self.snapshot).to(defined, Relation.CALL)
+        edges = list(StoredEdges(self.snapshot).to(defined, Relation.CALL))
         sure = {(edge.path, edge.line) for edge in edges if edge.confidence >= _SURE}
+        if sure and all(role_of(path) is Role.TEST for path, _ in sure):
+            sure |= {(edge.path, edge.line) for edge in edges if role_of(edge.path) is not Role.TEST}
         shown = {(hit.path, line) for line in range(about.start, max(about.end, hit.span.end) + 1)}
         ordered = sorted(
             sure - shown,

@@ -110,6 +110,19 @@ def test_each_of_two_definitions_has_its_own_callers(project: Project) -> None:
     assert hits[0].callers == (CodeReference("src/other.py", 6, "wait_for_worker()"),)
 
 
+def test_code_that_calls_comes_before_tests_though_it_is_less_sure(make_project: MakeProject) -> None:
+    project = make_project(
+        {
+            "src/step.py": "class Step:\n    def unapply(self):\n        return 1\n",
+            "src/run.py": "def undo(steps):\n    for step in steps:\n        step.unapply()\n",
+            "tests/test_step.py": "from step import Step\n\n\ndef test_it():\n    Step().unapply()\n",
+        }
+    )
+    project.update()
+    best = project.search(Query("Step.unapply", related=True)).hits[0]
+    assert [each.path for each in best.callers] == ["src/run.py", "tests/test_step.py"]
+
+
 def test_calls_and_words_that_only_look_alike_are_not_shown(make_project: MakeProject) -> None:
     project = make_project(
         {
