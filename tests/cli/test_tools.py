@@ -119,7 +119,7 @@ def test_searching_for_people(indexed: Run) -> None:
 
 def test_showing_a_tool(indexed: Run) -> None:
     shown = indexed("tools", "show", "weather__forecast")
-    advice = "`findspot tools index FILE` reads one that does, `findspot tools add` adds it."
+    advice = "`findspot tools index FILE` reads a configuration that names it."
     assert shown.out.splitlines() == [
         "weather__forecast", "  server  weather",
         f"  call    No configuration of the catalogue names the server weather. {advice}",
@@ -177,6 +177,7 @@ def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> Non
         f"  in: {tmp_path / 'project'}",
         "  with: TOKEN=…",
     ]
+    assert "warning: Stored as typed: TOKEN. To store no secret, " in done.err
     assert "hunter2" not in done.out + run("tools", "list", "--json").out
     listed = run("tools", "list").out.splitlines()
     assert listed[1].split()[:5] == ["notes", "agreed", "3", "this", "project"]
@@ -192,7 +193,7 @@ def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> Non
     assert run("tools", "disable", "notes", "--user").code == 0
     assert run("tools", "search", "note", "--json").json["tools"] == []
     assert run("tools", "list", "--json").json["servers"][0]["state"] == "disabled"
-    assert run("tools", "enable", "notes").code == 0
+    assert run("tools", "enable", "notes").err == ""
     assert len(run("tools", "search", "note", "--json").json["tools"]) == len(left)
     unknown = run("tools", "disable", "notes__read_notes")
     assert unknown.code == 2
@@ -200,7 +201,7 @@ def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> Non
 
     assert run("tools", "remove", "notes").out == "Removed notes.\n"
     assert run("tools", "list", "--json").json == {"servers": []}
-    assert not (tmp_path / "project" / ".please" / "mcp" / "index.json").exists()
+    assert not (tmp_path / "project" / ".please").exists()
 
 
 def test_what_adding_refuses(indexed: Run) -> None:
@@ -227,3 +228,45 @@ def test_servers_of_a_file_are_not_removed(indexed: Run) -> None:
     assert done.code == 2
     assert "'fs' comes from a file of tools, which Findspot does not change." in done.err
     assert "findspot tools disable fs" in done.err
+    assert "Use another name, or take it out of there." in indexed("tools", "add", "fs", "run").err
+
+
+def test_a_server_that_does_not_answer_is_added_and_told_of(run: Run) -> None:
+    done = run("tools", "add", "--user", "bad", sys.executable, "-c", "exit('no luck')")
+    assert (done.code, done.out.splitlines()[0]) == (1, "Added bad")
+    (told,) = done.err.splitlines()
+    assert "no luck" in told
+    assert told.endswith("). `findspot tools index --user` asks it again.")
+    assert run("tools", "add", "bad", "run").err.endswith("remove it first: findspot tools remove bad\n")
+
+
+def test_the_servers_of_an_assistant_are_moved(run: Run, root: Path, tmp_path: Path) -> None:
+    """Taken out of the assistant's file, they could not be called, added or removed any more."""
+    user = tmp_path / "user"
+    theirs, own = user / ".cursor" / "mcp.json", user / ".please" / "mcp.json"
+    for path in (theirs, own):
+        path.parent.mkdir(parents=True)
+    server = {"command": sys.executable, "args": [str(EXAMPLE_SERVER), "notes"]}
+    theirs.write_text(json.dumps({"mcpServers": {"notes": server}}))
+    for option in ((), ("--user",), ()):
+        assert run("tools", "index", *option, str(theirs), "--yes", "--no-embeddings").code == 0
+        assert run("tools", "list").out.splitlines()[1].split()[:2] == ["notes", "agreed"]
+    theirs.write_text('{"mcpServers": {}}')
+    refused = run("tools", "call", "notes__weather").err
+    assert f"The entry of the server notes is gone from {theirs}." in refused
+    assert "`findspot tools index FILE` reads a configuration that names it." in refused
+    assert run("tools", "index", "--replace").err.startswith("error: There is nothing to index")
+
+    own.write_text(json.dumps({"mcpServers": {"notes": server}}))
+    assert run("tools", "index", "--user", str(own), "--yes").code == 0
+    assert "Method not found" in run("tools", "call", "notes__weather").err, "it is called"
+    run("tools", "disable", "notes")
+    assert "without --user, this will enable it here" in run("tools", "enable", "notes", "--user").err
+    own.unlink()
+    assert f"{own} cannot be read" in run("tools", "list").err
+    assert run("tools", "add", "notes", sys.executable, *server["args"]).code == 0
+    for _ in range(2):
+        assert run("tools", "remove", "notes").code == 0
+    assert run("tools", "list", "--json").json == {"servers": []}
+    assert not (root / ".please").exists()
+    assert list(own.parent.parent.glob(".please/*")) == []

@@ -17,9 +17,6 @@ from reference import generated
 
 import findspot
 
-EXTENSIONS = {"catalogues.md"}
-"""Pages that show how to extend Findspot, with what is inside."""
-
 INNER = {
     *("Indexer", "Workspace"),
     *("CommitStore", "Disk", "EmbedSettings", "Fit", "ParsedQuery", "ProjectHistory", "Roots"),
@@ -86,8 +83,7 @@ def test_importing_it_loads_nothing_else() -> None:
 
 
 def test_pages_and_examples_import_from_the_package_only() -> None:
-    pages = [page for page in WRITTEN if page.name not in EXTENSIONS]
-    sources = {page.name: "\n".join(blocks(page, "python")) for page in pages}
+    sources = {page.name: "\n".join(blocks(page, "python")) for page in WRITTEN}
     sources |= {path.name: path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")}
     inner = re.compile(r"^\s*(?:from|import) findspot\.", re.MULTILINE)
     assert [name for name, source in sources.items() if inner.search(source)] == []

@@ -124,6 +124,7 @@ def test_the_question_shows_what_would_run(project: Project) -> None:
     answers = {"Start a, ": "y\n", "Start b, ": "n\n"}
     one = project._findspot.on_terminal("tools", "index", cwd=project.root, env=environment, answers=answers)
     assert one.code == 0
+    assert "Waiting for a …" in one.err
     assert project.started() == ["env"], "each server is asked about"
     project.write(a=project.entry("env", env={"KEY": SECRET}))
     project.index("--yes", "--no-embeddings", env=environment)

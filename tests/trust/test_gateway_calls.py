@@ -288,4 +288,6 @@ def test_a_client_without_sessions_is_asked_before_a_call_not_during_it(gateway:
         assert call("any__erase") == "erase {}"
         assert "any__erase" in person.asked[0].message
         assert call("any__add", arguments={"a": 1, "b": 1}) == "2"
-    assert gateway.calls() == ["ask done", "erase done", "add done"], "each ran once"
+        assert call("any__plain") == call("any__plain") == "plain {}"
+        assert ["any__plain" in asked.message for asked in person.asked] == [False, True, True], "each time"
+    assert gateway.calls() == ["ask done", "erase done", "add done", *["plain done"] * 2], "each ran once"

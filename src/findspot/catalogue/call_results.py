@@ -34,8 +34,8 @@ def fit_result(result: Result, max_tokens: int) -> dict[str, Any]:
     whole = "\n".join(filter(None, map(_text_of, texts)))
     written = json.dumps(result.get("structuredContent"), ensure_ascii=False)
     if len(written) > room:
-        structured = fitted.pop("structuredContent")
-        if not whole or not _is_same(whole, structured):
+        del fitted["structuredContent"]
+        if len(whole) < len(written) / 2:  # a longer text says the same: servers send both, as MCP asks
             whole = f"{whole}\n{written}".lstrip("\n")
     if len(whole) > room or written_chars(texts) - len(whole) > room:
         shown = _beginning(whole, room)
@@ -43,7 +43,7 @@ def fit_result(result: Result, max_tokens: int) -> dict[str, Any]:
         if len(shown) < len(whole):
             notes.append(f"Shortened to {len(shown):,} of {len(whole):,} characters. Ask for less at a time.")
     if left_out:
-        notes.append(f"Left out, since an answer cannot hold it: {listed(map(_name, left_out), _NAMED)}.")
+        notes.append(f"Left out, since an answer cannot hold it: {listed(map(part_name, left_out), _NAMED)}.")
     if written_chars(result.get("_meta")) > room:
         del fitted["_meta"]
         notes.append("Its _meta is too large and was left out.")
@@ -66,10 +66,11 @@ def _fitting(parts: list[Result], room: int) -> tuple[list[Result], list[Result]
     return kept, left_out
 
 
-def _name(part: Result) -> str:
+def part_name(part: Result) -> str:
+    """Return what a part is that is no text: its address or its type, its format and its size."""
     about = part.get("resource", part)
     data = part.get("data") or about.get("blob") or ""
-    size = f"{decoded_bytes(data):,} bytes" if data else ""
+    size = f"{len(data) * 3 // 4 - data[-2:].count('='):,} bytes" if data else ""
     known = (about.get("uri") or part["type"], about.get("mimeType"), size)
     return " ".join(filter(None, known))[:_NAME_CHARS]
 
@@ -87,15 +88,3 @@ def _text_of(part: Mapping[str, Any]) -> str | None:
     if part["type"] == "resource" and isinstance(part["resource"].get("text"), str):
         return f"{part['resource']['uri']}\n{part['resource']['text']}"
     return None
-
-
-def decoded_bytes(data: str) -> int:
-    return len(data) * 3 // 4 - data[-2:].count("=")
-
-
-def _is_same(text: str, structured: Any) -> bool:
-    """Return whether a text is the JSON of the structured content, as most servers send it."""
-    try:
-        return bool(json.loads(text) == structured)
-    except ValueError:
-        return False

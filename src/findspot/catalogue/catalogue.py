@@ -44,8 +44,7 @@ _OTHER_PROVIDER = (
     "Run `findspot tools index` to embed the tools with the provider of your settings, or use mode 'bm25'."
 )
 
-
-_WITHHELD = f"{CHANGED_TOOL}. get_tool shows its description."
+_WITHHELD = f"{CHANGED_TOOL}. Its description is shown where it is asked for by name."
 
 
 class AccessState(StrEnum):
@@ -165,13 +164,12 @@ class Catalogue:
 
         spec, server = self.registry.find(tool.server_name), f"the server {tool.server_name}"
         if spec is None:
-            broken = " ".join(self.registry.problems().values()).rstrip(".")
-            return ToolAccess(
-                AccessState.NO_SERVER,
-                None,
-                broken or f"No configuration of the catalogue names {server}",
-                "`findspot tools index FILE` reads one that does, `findspot tools add` adds it.",
-            )
+            reason = " ".join(self.registry.problems().values()).rstrip(".")
+            if gone := self.registry.removed().get(tool.server_name):
+                reason = f"The entry of {server} is gone from {gone}"
+            reason = reason or f"No configuration of the catalogue names {server}"
+            hint = "`findspot tools index FILE` reads a configuration that names it."
+            return ToolAccess(AccessState.NO_SERVER, None, reason, hint)
         for name, what in ((spec.name, server), (tool.name, "this tool")):
             if not self.registry.choices.is_enabled(name):
                 hint = f"`findspot tools enable {name}` enables it."
@@ -181,9 +179,8 @@ class Catalogue:
         if not self.registry.agreements.holds(spec):
             version = "this version of " if self.registry.agreements.is_known(spec) else ""
             reason = f"The user has not agreed to start {version}{server}"
-            return ToolAccess(
-                AccessState.NOT_AGREED, spec, reason, "`findspot tools index` shows what it runs and asks."
-            )
+            hint = f"{spec.index_command} shows what it runs and asks."
+            return ToolAccess(AccessState.NOT_AGREED, spec, reason, hint)
         if NESTED_VARIABLE in environ:
             reason = "This Findspot was started by another one, and starts no servers itself"
             return ToolAccess(AccessState.NESTED, spec, reason)
@@ -244,5 +241,5 @@ def _row(tools: ToolSet, name: str) -> int:
     if len(own) == 1:
         return own[0]
     close = [tools.names[row] for row in own[:5]] or get_close_matches(name, tools.names)
-    hint = f"Did you mean: {', '.join(close)}?" if close else "Find its name with search_tools."
+    hint = f"Did you mean: {', '.join(close)}?" if close else "Search for what it does to find its name."
     raise InvalidArgumentError(f"Tool not found: {name}", hint=hint)

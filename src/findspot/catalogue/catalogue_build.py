@@ -18,6 +18,7 @@ from findspot.catalogue.consent import BuildRecord, Standing, read_build_record,
 from findspot.catalogue.indexfile import (
     DECIMALS,
     DEFAULT_DTYPE,
+    INDEX_PATH,
     IndexFile,
     ServerState,
     embed_tools,
@@ -41,7 +42,6 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.paths import index_key
-from findspot.core.settings import EmbedSettings
 from findspot.core.utc_time import utc_now
 from findspot.embed.embedder import Embedder
 from findspot.text.snippet import cut
@@ -76,6 +76,8 @@ class BuildOptions:
     force: bool = False
     dtype: str | None = None
     timeout_s: float = START_TIMEOUT_S
+    asking: Callable[[str], None] = lambda _servers: None
+    """Takes the names of the servers before they are asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +119,9 @@ def build(
     cut = [_cut(tool, notes) for tool in tools]
     indexed, embedded = index_tools(cut, old, embedder, dtype, force=options.force)
     now = utc_now()
-    index = IndexFile(
-        tools=tuple(indexed),
-        dtype=dtype,
-        created_at=old.created_at or now,
-        updated_at=now,
-        servers=states,
-    )
-    if embedder:
-        model = embedder.id, embedder.revision, embedder.dimensions
-        index = replace(index, provider=model[0], revision=model[1], dimensions=model[2])
+    of = (embedder.id, embedder.revision, embedder.dimensions) if embedder else (None, "", 0)
+    created_at = old.created_at or now
+    index = IndexFile(tuple(indexed), of[0], of[1], of[2], dtype, created_at, now, states)
     return Built(index, tuple(reports), embedded, tuple(notes))
 
 
@@ -271,12 +266,17 @@ class CatalogueIndexer:
             named = {name for file in sources for name in read.files.get(file, ())}
             asked_for = named & read.names if sources else read.names
             if not asked_for:
-                raise _nothing_named(sources or list(last.files), read.notes)
+                raise _nothing_named(path, sources or [f for f in last.files if f not in missing], read.notes)
             lacking = self._registry.lacking(read.servers)
             if accepted := agree(lacking) if lacking else ():
                 self._registry.agreements.add(accepted)
             embedder = self._embedder(provider) if provider is not None else None
-            old = self._previous(path, options)
+            try:
+                old = read_index(path)
+            except CatalogueCorruptError:
+                if not options.force:
+                    raise
+                old = IndexFile()
             asked = [
                 spec
                 for spec in filter(self._registry.is_usable, read.servers)
@@ -285,6 +285,8 @@ class CatalogueIndexer:
                 or _is_new(spec.name, spec.fingerprint, old)
                 or not self._registry.agreements.knows_tools(spec)
             ]
+            if asked:
+                options.asking(", ".join(spec.name for spec in asked))
             answers = ask_servers(asked, options.timeout_s) if asked else {}
             unread = {name for names in missing.values() for name in names}
             built = build(read, old, embedder, options, answers, not_asked=self._not_asked, unread=unread)
@@ -306,13 +308,12 @@ class CatalogueIndexer:
             write_build_record(self._home, path, BuildRecord(files, kept_running, provider, errors, offers))
         return path, built
 
-    def index_new(self, index: Path, embed: EmbedSettings) -> Built:
+    def index_new(self, index: Path, provider: str | None, options: BuildOptions) -> Built:
         """Ask the servers that are new or changed, as the last run did, for their tools."""
-        last = read_build_record(self._home, index)
-        provider = last.provider if index.is_file() else embed.provider
-        user_wide = index == self._paths[-1]
-        options = BuildOptions(dtype=embed.dtype)
-        return self.index([], options, provider=provider, user_wide=user_wide, refresh=False)[1]
+        provider = read_build_record(self._home, index).provider if index.is_file() else provider
+        return self.index([], options, provider=provider, user_wide=index == self._paths[-1], refresh=False)[
+            1
+        ]
 
     def remembered(self, *, user_wide: bool = False) -> tuple[Path, ...]:
         return tuple(read_build_record(self._home, self._paths[-1 if user_wide else 0]).files)
@@ -343,8 +344,13 @@ class CatalogueIndexer:
         return ()
 
     def remove_server(self, path: Path, server: str) -> None:
-        """Remove the tools of one server; the file goes with the last one."""
+        """Remove the tools of one server; the file, and the folders made for it, go with the last one."""
         with self._writing(path):
+            record = read_build_record(self._home, path)
+            files = {file: tuple(n for n in names if n != server) for file, names in record.files.items()}
+            files = {file: names for file, names in files.items() if names or file.exists()}
+            if files != record.files:
+                write_build_record(self._home, path, replace(record, files=files))
             old = read_index(path)
             servers = {name: state for name, state in old.servers.items() if name != server}
             tools = tuple(tool for tool in old.tools if tool.server_name != server)
@@ -352,6 +358,9 @@ class CatalogueIndexer:
                 write_index(path, replace(old, tools=tools, servers=servers, updated_at=utc_now()))
             else:
                 path.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    for folder in path.parents[: len(INDEX_PATH.parts) - 1]:
+                        folder.rmdir()
 
     def replace_tools(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
         """Replace the tools of one server where they stand; the rest of the file does not change."""
@@ -371,16 +380,6 @@ class CatalogueIndexer:
             servers = {**old.servers, server: state}
             write_index(path, replace(old, tools=merged, updated_at=utc_now(), servers=servers))
             _log.info("the tools of %s changed: %d", server, len(new))
-
-    def _previous(self, path: Path, options: BuildOptions) -> IndexFile:
-        """Return the current content of the file; with `force`, nothing for a damaged one."""
-        try:
-            return read_index(path)
-        except CatalogueCorruptError as error:
-            if not options.force:
-                raise
-            _log.warning("%s", error.user_message)
-            return IndexFile()
 
     def _writing(self, path: Path) -> contextlib.AbstractContextManager[None]:
         return writer_lock(self._home / "catalogues" / f"{index_key(path)}.lock", _WRITER_PATIENCE_S)
@@ -404,9 +403,12 @@ def _read_all(
     return read, missing
 
 
-def _nothing_named(files: Sequence[Path], notes: Sequence[str]) -> InvalidArgumentError:
-    named = ", ".join(map(str, files)) or "No file"
+def _nothing_named(path: Path, files: Sequence[Path], notes: Sequence[str]) -> InvalidArgumentError:
+    named = (
+        f"{', '.join(map(str, files))} names no server and no tool" if files else "There is no file to read"
+    )
+    told = [f"{note.rstrip('.')}." for note in notes]
     return InvalidArgumentError(
-        f"{named} names no server and no tool. The catalogue was not changed.",
-        hint=" ".join([*(f"{note}." for note in notes), "To have no catalogue, delete its index.json."]),
+        f"{named}. The catalogue was not changed.",
+        hint=" ".join([*told, f"To have no catalogue, delete {path}."]),
     )

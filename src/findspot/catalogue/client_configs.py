@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Any, Self
@@ -157,7 +157,7 @@ def _parse_yaml(text: str) -> Any:
         raise MalformedError("this is not YAML") from None
 
 
-def value_at(values: Any, keys: tuple[str, ...]) -> Any:
+def value_at(values: Any, keys: Sequence[str]) -> Any:
     """Return the value at the end of `keys`, or None; an item of a list is found by its name."""
     for key in keys:
         values = named(values).get(key)

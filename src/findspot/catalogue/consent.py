@@ -1,11 +1,11 @@
 """What the user agreed to, stored on this machine: nothing else is ever started or called.
 
 `agreed.json` holds one agreement per server: a keyed hash of its command, arguments, working folder,
-environment, address, headers and lists of tools, with the file and the name it was read from. An entry that
-is new or that changed by one character has none. Beside it is a hash of each tool as the server described it
-first: a tool that is new or another since then is called only after a question. `sources.json` records how
-each index was last built. Both are in the home folder, never beside the index: opening somebody's repository
-must not start the programs that it names.
+environment, address, headers and lists of tools, with its name, its file and the project, if any, for which
+that was read. An entry that is new or that changed by one character has none. Beside it is a hash of each
+tool as the server described it first: a tool that is new or another since then is called only after a
+question. `sources.json` records how each index was last built. Both are in the home folder, never beside the
+index: opening somebody's repository must not start the programs that it names.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,26 +84,26 @@ class Agreements(HomeFile):
 
     def holds(self, spec: ServerSpec) -> bool:
         stored = self.read()
-        agreed = stored["servers"].get(str(spec.source), {}).get(spec.name)
-        return isinstance(agreed, str) and hmac.compare_digest(agreed, _digest(stored["key"], spec.launch))
+        agreed = stored["servers"].get(_key(spec), "")
+        return hmac.compare_digest(agreed, _digest(stored["key"], spec.launch))
 
     def is_known(self, spec: ServerSpec) -> bool:
         """Return whether the user agreed to another version of this entry before."""
-        return spec.name in self.read()["servers"].get(str(spec.source), {})
+        return _key(spec) in self.read()["servers"]
 
     def add(self, specs: Iterable[ServerSpec]) -> None:
         with self.changing() as stored:
             stored["key"] = stored["key"] or secrets.token_hex(_KEY_BYTES)
             for spec in specs:
-                agreed = stored["servers"].setdefault(str(spec.source), {})
-                if agreed.get(spec.name) != (digest := _digest(stored["key"], spec.launch)):
-                    agreed[spec.name] = digest
-                    stored["tools"].pop(_key(spec), None)
+                key, digest = _key(spec), _digest(stored["key"], spec.launch)
+                if stored["servers"].get(key) != digest:
+                    stored["servers"][key] = digest
+                    stored["tools"].pop(key, None)
 
     def remove(self, spec: ServerSpec) -> None:
         with self.changing() as stored:
-            stored["servers"].get(str(spec.source), {}).pop(spec.name, None)
-            stored["tools"].pop(_key(spec), None)
+            for kind in ("servers", "tools"):
+                stored[kind].pop(_key(spec), None)
 
     def knows_tools(self, spec: ServerSpec) -> bool:
         return _key(spec) in self.read()["tools"]
@@ -134,12 +135,12 @@ def _checked_agreements(stored: Any) -> dict[str, Any]:
         server: {name: (str(digest), always is True) for name, (digest, always) in of.items()}
         for server, of in stored.get("tools", {}).items()
     }
-    servers = {source: dict(names) for source, names in stored.get("servers", {}).items()}
+    servers = {key: agreed for key, agreed in stored.get("servers", {}).items() if isinstance(agreed, str)}
     return {"key": key, "servers": servers, "tools": tools}
 
 
 def _key(spec: ServerSpec) -> str:
-    return f"{spec.name} {spec.source}"
+    return f"{spec.name} {spec.source}" + (f" for {spec.project}" if spec.project else "")
 
 
 def _tool_digest(tool: ToolDefinition) -> str:
@@ -153,23 +154,29 @@ def _digest(key: str, text: str) -> str:
     return hmac.new(key.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
-_SECRET_NAME = re.compile(r"(?:.*[_-])?(?:KEY|API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT|CREDENTIALS?)", re.I)
+_SECRET_NAME = re.compile(
+    r"(?:.*[_-])?(?:KEY|API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT|CREDENTIALS?|AUTHORIZATION)", re.I
+)
 _MAY_RUN = re.compile(r"[\s'\"`$;&|<>(){}\\/]")
 """A value without any of these is no command and no path."""
+
+_MAY_BE_PROGRAM = re.compile(r"[a-z0-9@._-]+")
+"""A word after an option may be run by a program that does not know the option: `npx --key PACKAGE`."""
 
 _ONE_WORD = re.compile(r"[A-Za-z0-9+/=_.~-]+")
 _RANDOM_RUN = re.compile(r"[A-Za-z0-9+=_-]{20,}")
 
 
-def description(spec: ServerSpec) -> list[str]:
+def description(spec: ServerSpec, *, asks: bool = True) -> list[str]:
     """Return what the user agrees to, in lines: the name, what is run or called, where, and with what.
 
-    Everything that can decide what runs is shown whole. Only what is recognised as a secret is masked, and
-    headers, of which the references to variables are shown.
+    In a question (`asks`), everything that can decide what runs is shown whole. Only what is recognised as a
+    secret is masked, and headers, of which the references to variables are shown.
     """
-    lines = [spec.name, f"  {'runs' if spec.url is None else 'calls'}: {command_line(spec)}"]
+    lines = [spec.name, f"  {'runs' if spec.url is None else 'calls'}: {command_line(spec, asks=asks)}"]
     lines += [f"  in: {spec.shown_folder}"] if spec.url is None else []
-    given = _variables(spec.env) if spec.url is None else _headers(spec.headers)
+    variables = ", ".join(f"{name}={_shown_value(name, spec.env[name])}" for name in sorted(spec.env))
+    given = variables if spec.url is None else _headers(spec.headers)
     lines += [f"  with: {given}"] if given else []
     lines += [f"  login: {_headers(spec.oauth)}"] if spec.oauth else []
     lines += ["  shared by all clients"] if spec.shared else []
@@ -178,11 +185,32 @@ def description(spec: ServerSpec) -> list[str]:
     return lines
 
 
-def command_line(spec: ServerSpec) -> str:
+def command_line(spec: ServerSpec, *, asks: bool = False) -> str:
     """Return the command or the address of a server on one line, secrets masked."""
     if spec.url is not None:
         return _masked(spec.url)
-    return shlex.join([spec.command or "", *map(_masked, spec.args)])
+    shown = [_shown_argument(before, word, asks) for before, word in pairwise(("", *spec.args))]
+    return shlex.join([spec.command or "", *shown])
+
+
+def _shown_argument(before: str, word: str, asks: bool) -> str:
+    """Return an argument, masked as a variable is if an option before it, or in it, has a secret's name."""
+    option, equals, value = word.partition("=")
+    if equals and _SECRET_NAME.fullmatch(option):
+        return f"{option}={_shown_value(option, value)}"
+    is_value = before.startswith("-") and _SECRET_NAME.fullmatch(before) and not word.startswith("-")
+    if is_value and not (asks and _MAY_BE_PROGRAM.fullmatch(word)):
+        return _shown_value(before, word)
+    return _masked(word)
+
+
+def clear_secrets(spec: ServerSpec) -> list[str]:
+    """Return where an entry holds a secret itself instead of naming a variable."""
+    texts = {**spec.env, **spec.headers}
+    clear = {name: value for name, value in texts.items() if value and "${" not in value}
+    given = [name for name, value in clear.items() if _SECRET_NAME.fullmatch(name) or _masked(value) != value]
+    plain = spec.url or shlex.join([spec.command or "", *spec.args])
+    return given if command_line(spec) == plain else [*given, "its address" if spec.url else "its command"]
 
 
 def _masked(text: str) -> str:
@@ -194,10 +222,6 @@ def _masked(text: str) -> str:
         return runs.sub(lambda run: MASK * len(run[0]), secret)
 
     return masked(text, hide)
-
-
-def _variables(given: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={_shown_value(name, given[name])}" for name in sorted(given))
 
 
 def _shown_value(name: str, value: str) -> str:

@@ -159,7 +159,7 @@ def embed_tools(embedder: Embedder, servers: Sequence[str], read: Sequence[Field
         return embedder.embed(texts, EmbedMode.PASSAGE)
 
     pooled = embedded([field.description for field in read])
-    pooled = pooled + NAME_WEIGHT * embedded([_named(field) for field in read])
+    pooled = pooled + NAME_WEIGHT * embedded([f"{field.name} {field.title}" for field in read])
     pooled += SERVER_WEIGHT * embedded(list(row_of))[rows]
     pooled += PARAMETERS_WEIGHT * embedded([field.parameters for field in read])
     pooled += DETAILS_WEIGHT * embedded([field.details for field in read])
@@ -169,10 +169,6 @@ def embed_tools(embedder: Embedder, servers: Sequence[str], read: Sequence[Field
 def fingerprint(model: str, server: str, read: Fields) -> str:
     """Equal fingerprints mean equal vectors: the model and everything of the tool that is embedded."""
     return field_digest((model, POOLING_REVISION, server, *read)).hex()[:32]
-
-
-def _named(field: Fields) -> str:
-    return f"{field.name} {field.title}"
 
 
 FORMAT_VERSION = "1.0.0"
@@ -349,8 +345,6 @@ def _read_servers(value: Any) -> dict[str, ServerState]:
 
 
 def _read_tool(position: int, value: Any, dimensions: int) -> IndexedTool:
-    from findspot.catalogue.indexfile import fields, searchable_text, token_counts  # needs numpy
-
     if not isinstance(value, dict) or not isinstance(value.get("tool"), dict):
         raise ValueError(f"tools[{position}] is not an object with a 'tool'")
     tool = read_definition(value["tool"], "", f"tools[{position}]")

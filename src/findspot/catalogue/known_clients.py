@@ -87,7 +87,7 @@ class Client:
     """Files that count only if they exist."""
     reads: Sequence[str] = ()
     """Further files in which it may name servers, which setup does not write."""
-    keys: tuple[str, ...] = ()
+    keys: Sequence[str] = ("mcpServers",)
     """The keys that lead to the table of servers in its configuration."""
     format: str = "json"
     """`json`, `toml`, `yaml`, or `yaml list` if the servers are a list of mappings with a name."""
@@ -133,11 +133,7 @@ class Client:
         return folder != machine.home and folder.is_dir()
 
 
-def _client(name: str, keys: Sequence[str] = ("mcpServers",), **about: Any) -> Client:
-    return Client(name, keys=tuple(keys), **about)
-
-
-CLIENTS = tuple(_client(name, **about) for name, about in _DATA["clients"].items())
+CLIENTS = tuple(Client(name, **about) for name, about in _DATA["clients"].items())
 
 BY_NAME = {client.name: client for client in CLIENTS}
 

@@ -142,11 +142,7 @@ def remote_server(registry: ServerRegistry, name: str) -> ServerSpec:
         raise InvalidArgumentError(f"There is no remote server '{name}'.", hint=hint)
     if spec.url is None:
         raise InvalidArgumentError(f"The server '{name}' is a program on this machine and has no login.")
-    if not registry.agreements.holds(spec):
-        raise InvalidArgumentError(
-            f"You have not agreed to the server '{name}' as it is now.",
-            hint=f"Run: findspot tools index {spec.source}",
-        )
+    registry.agreed(name)
     if any(header.lower() == "authorization" for header in spec.headers):
         raise InvalidArgumentError(f"The entry of '{name}' has its own credentials: a login is not used.")
     try:

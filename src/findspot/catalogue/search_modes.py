@@ -1,7 +1,7 @@
 """Search a catalogue: four modes (`regex`, `bm25`, `embedding`, `hybrid`), and whether any tool fits.
 
 A strategy ranks rows of the tool set; the orchestrator applies the threshold and `top_k`, so that every mode
-treats them alike. docs/catalogues.md shows how to add a mode.
+treats them alike. `SearchOrchestrator.register_strategy` adds one.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class SearchOrchestrator:
             return strategy
 
 
-def _reference(tools: ToolSet, row: int, score: float, mode: SearchMode) -> ToolReference:
+def _reference(tools: ToolSet, row: int, score: float, mode: str) -> ToolReference:
     tool = tools.definition(row)
     text = cut(tool.description, SHOWN_DESCRIPTION_CHARS)
     return ToolReference(tool.name, text, tool.server_name, round(score, 4), mode, tool.title)

@@ -185,7 +185,7 @@ class LiveConnection:
         self._roots = roots
         self._idle_s = idle_s
         self._start_s = start_s or START_TIMEOUT_S
-        self._notes = ProcessNotes()
+        self.notes = ProcessNotes()
         self._session: ClientSession
         self._dispatcher: _Dispatcher
         self._closing = anyio.Event()
@@ -232,8 +232,8 @@ class LiveConnection:
             self.needs_login = isinstance(cause, LoginRequiredError)
         finally:
             if self.error:
-                self.error = self._notes.about(self.error)
-                _log.warning("the server %s ended: %s", self.spec.name, self.error)
+                self.error = self.notes.about(self.error)
+                _log.info("the server %s ended: %s", self.spec.name, self.error)
             for event in (self._closing, self.opened, self.ended, self._changed):
                 event.set()
 
@@ -391,7 +391,7 @@ class LiveConnection:
         # The SDK logs a traceback for each line of a server's output that is no message, such as a greeting.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
         if self.spec.url is None:
-            return self._new_session(pipe_transport(self.spec, self._environ, self._notes))
+            return self._new_session(pipe_transport(self.spec, self._environ, self.notes))
         from findspot.catalogue.oauth import credentials
 
         return connect_remote(self.spec, self._new_session, credentials(self.spec))
@@ -465,11 +465,8 @@ async def all_pages(session: ClientSession, kind: str) -> list[Any]:
 
 def _error_text(error: types.ErrorData) -> str:
     """Return a server's error with its code and data, which may say more than its message."""
-    data = (
-        ""
-        if error.data is None
-        else f", data {cut(json.dumps(error.data, ensure_ascii=False), _SHOWN_CHARS)}"
-    )
+    given = "" if error.data is None else json.dumps(error.data, ensure_ascii=False)
+    data = given and f", data {cut(given, _SHOWN_CHARS)}"
     code = f" (code {error.code}{data})" if data or error.code != types.INTERNAL_ERROR else ""
     return cut(error.message, _SHOWN_CHARS) + code
 
@@ -512,7 +509,7 @@ async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
                 return ServerAnswer(error=connection.error)
             return ServerAnswer(await connection.tools(), offers=connection.offers)
     except TimeoutError:
-        return ServerAnswer(error=f"no answer within {timeout_s:g} s")
+        return ServerAnswer(error=connection.notes.about(f"no answer within {timeout_s:g} s"))
     except ServerCallError as error:
         return ServerAnswer(error=connection.error or error.user_message)
     finally:
@@ -667,7 +664,7 @@ class ServerPool:
         if not self._agreements.holds(spec):
             raise ServerNotAgreedError(
                 f"The server {spec.name} was not started, since the user has not agreed to it as it is now.",
-                hint="Run `findspot tools index` to see what it runs, and agree to it.",
+                hint=f"Run {spec.index_command} to see what it runs, and agree to it.",
             )
         try:
             return spec.expanded(client.environ)
@@ -682,10 +679,10 @@ def _limit(timeout_s: float) -> anyio.CancelScope:
 
 
 def _not_started(connection: LiveConnection) -> ServerCallError:
-    name, why = connection.spec.name, connection.error or "it was stopped"
+    spec, why = connection.spec, connection.error or "it was stopped"
     if connection.needs_login:
-        return ServerCallError(f"The server {name} cannot be called. {why}")
+        return ServerCallError(f"The server {spec.name} cannot be called. {why}")
     return ServerCallError(
-        f"The server {name} could not be started: {why}",
-        hint="Run `findspot tools index` to see whether it starts, or check its entry.",
+        f"The server {spec.name} could not be started: {why}",
+        hint=f"Run {spec.index_command} to see whether it starts, or check its entry.",
     )

@@ -27,7 +27,7 @@ from findspot.catalogue.consent import (
 from findspot.catalogue.indexfile import project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition
-from findspot.core.errors import FindspotError
+from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import State, state_of
 from findspot.core.paths import index_key
 from findspot.text.snippet import listed
@@ -85,6 +85,10 @@ def _checked_servers(stored: Any) -> dict[str, Any]:
     return {"mcpServers": dict(stored.get("mcpServers", {}))}
 
 
+ADDED, LIST = "tools add", "a file of tools"
+"""Where servers come from that no configuration names."""
+
+
 class Availability(StrEnum):
     AGREED = "agreed"
     NEW = "new"
@@ -106,12 +110,19 @@ class ServerStatus:
     tools: int = 0
     spec: ServerSpec | None = None
     index: Path | None = None
+    origin: str = LIST
+    """The file that names it, or that named it."""
     disabled_tools: tuple[str, ...] = ()
     error: str | None = None
     allowed_tools: tuple[str, ...] = ()
     """Tools that are called without a question."""
     changed_tools: tuple[str, ...] = ()
     """Tools that are new or changed since the user agreed to the server."""
+
+    @property
+    def is_left(self) -> bool:
+        """Whether its entry is gone, or cannot be read, and only its tools are left."""
+        return self.spec is None and self.origin != LIST
 
 
 class ServerRegistry:
@@ -126,7 +137,7 @@ class ServerRegistry:
         self._files: list[Path] = []
         self._state: list[State | None] = []
         self._sources: dict[Path, Sources] = {}
-        self._removed: set[str] = set()
+        self._removed: dict[str, Path] = {}
         self._problems: dict[Path, str] = {}
 
     def added(self, index: Path) -> HomeFile:
@@ -146,6 +157,16 @@ class ServerRegistry:
     def find(self, name: str) -> ServerSpec | None:
         """Return a server by its name, the project's before the user's; None if there is none."""
         return next((spec for spec in self._all() if spec.name == name), None)
+
+    def agreed(self, name: str) -> ServerSpec:
+        """Return a server by its name; an error if the user has not agreed to it as it is now."""
+        spec = self.find(name)
+        if spec is None or not self.agreements.holds(spec):
+            raise InvalidArgumentError(
+                f"You have not agreed to the server '{name}' as it is now.",
+                hint=f"{spec.index_command} asks." if spec else "`findspot tools list` shows the servers.",
+            )
+        return spec
 
     def state(self) -> list[State | None]:
         """Return values that change whenever an answer of this registry may change."""
@@ -186,6 +207,9 @@ class ServerRegistry:
         return list(found.values())
 
     def instructions(self, name: str) -> str:
+        """Return what a server told its clients when it was last asked, if it may be started."""
+        if not ((spec := self.find(name)) and self.is_usable(spec)):
+            return ""
         records = (read_build_record(self.home, index).offers.get(name) for index in self.indexes)
         return next((offered.instructions for offered in records if offered is not None), "")
 
@@ -201,10 +225,11 @@ class ServerRegistry:
             named = [
                 f"{' '.join(spec.name.split())[:_NAME_CHARS]} ({self.availability(spec)})" for spec in lacking
             ]
+            asks = " and ".join(sorted({spec.index_command for spec in lacking}))
             warnings.insert(
                 0,
                 f"Servers were not started, since the user has not agreed to them as they are now: "
-                f"{listed(named, _NAMED)}. `findspot tools index` shows what they run and asks.",
+                f"{listed(named, _NAMED)}. {asks} shows what they run and asks.",
             )
         return " ".join(warnings) or None
 
@@ -226,10 +251,10 @@ class ServerRegistry:
             for name, server in own_names
             if (spec := specs[server]) and not spec.offers(name.removeprefix(server + SEPARATOR))
         }
-        return self.choices.disabled() | left_out | self.removed()
+        return self.choices.disabled() | left_out | self.removed().keys()
 
-    def removed(self) -> set[str]:
-        """Return the servers whose entries are gone from the configurations that named them."""
+    def removed(self) -> dict[str, Path]:
+        """Return the servers whose entries are gone, with the configurations that named them."""
         with self._guard:
             self._refresh()
             return self._removed
@@ -253,11 +278,15 @@ class ServerRegistry:
                 rows.setdefault(spec.name, self._status(spec, index, record.errors.get(spec.name)))
             for file, problem in self.problems().items():
                 for name in record.files.get(file, ()):
-                    rows.setdefault(name, ServerStatus(name, Availability.FAILED, index=index, error=problem))
+                    broken = ServerStatus(
+                        name, Availability.FAILED, index=index, origin=str(file), error=problem
+                    )
+                    rows.setdefault(name, broken)
         for name in sorted(listed.keys() - rows.keys()):
-            state = Availability.REMOVED if name in self.removed() else Availability.LISTED
-            enabled = self.choices.is_enabled(name)
-            rows[name] = ServerStatus(name, state if enabled else Availability.DISABLED)
+            state = Availability.LISTED if self.choices.is_enabled(name) else Availability.DISABLED
+            rows[name] = ServerStatus(name, state)
+            if gone := self.removed().get(name):
+                rows[name] = ServerStatus(name, Availability.REMOVED, origin=str(gone))
         off = self.choices.disabled()
         return [self._with_tools(row, listed.get(name, []), off) for name, row in rows.items()]
 
@@ -276,7 +305,8 @@ class ServerRegistry:
         state = self.availability(spec)
         if error is not None and state is Availability.AGREED:
             state = Availability.NEEDS_LOGIN if LOGIN_COMMAND in error else Availability.FAILED
-        return ServerStatus(spec.name, state, spec=spec, index=index, error=error)
+        origin = ADDED if spec.source == self.added(index).path else str(spec.source)
+        return ServerStatus(spec.name, state, spec=spec, index=index, origin=origin, error=error)
 
     def _refresh(self) -> None:
         if self._state and self._seen() == self._state:
@@ -284,9 +314,10 @@ class ServerRegistry:
         records = {index: read_build_record(self.home, index) for index in self.indexes}
         self._files = [file for record in records.values() for file in record.files]
         self._state = self._seen()
-        self._removed, self._problems = set(), {}
+        self._removed, self._problems = {}, {}
         self._sources = {index: self._read_sources(index, record) for index, record in records.items()}
-        self._removed -= {name for read in self._sources.values() for name in read.names}
+        known = {name for read in self._sources.values() for name in read.names}
+        self._removed = {name: file for name, file in self._removed.items() if name not in known}
 
     def _seen(self) -> list[State | None]:
         added = [self.added(index).path for index in self.indexes]
@@ -305,6 +336,6 @@ class ServerRegistry:
                 if file in record.files:
                     self._problems[file] = f"{error.user_message} Its servers cannot be called."
                 continue
-            self._removed |= {*record.files.get(file, ())} - of_file.names
+            self._removed |= dict.fromkeys({*record.files.get(file, ())} - of_file.names, file)
             read = read.and_then(of_file)
         return self.in_workspace(index, read)

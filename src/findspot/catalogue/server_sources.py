@@ -60,6 +60,8 @@ class ServerSpec(Entry):
     """One server of a client's configuration, its variables not yet expanded."""
 
     source: Path = Path()
+    project: Path | None = None
+    """The project whose index it is part of; None for a server of all projects."""
     workspace: Path | None = None
     """What `${workspaceFolder}` means in the entry of a server of all projects: the project of whoever starts
     it, or the home folder."""
@@ -101,6 +103,11 @@ class ServerSpec(Entry):
 
     def _tools(self) -> list[tuple[str, ...]]:
         return [self.only, self.left_out] if self.only or self.left_out else []
+
+    @property
+    def index_command(self) -> str:
+        """What asks for an agreement to it, and for its tools."""
+        return "`findspot tools index`" if self.project else "`findspot tools index --user`"
 
     def offers(self, tool: str) -> bool:
         """Return whether the client's configuration offers a tool, named without its server."""
@@ -179,8 +186,7 @@ def _read_source(path: Path, max_bytes: int, project: Path | None) -> Sources:
     notes: list[str] = []
     if table.leaves_out:
         notes.append(f"{path}: servers of all projects are left out here; `--user` indexes them")
-    workspace = workspace_of(path, project)
-    read = [spec for name in table.entries if (spec := _spec(path, name, table, workspace, notes))]
+    read = [spec for name in table.entries if (spec := _spec(path, name, table, project, notes))]
     return Sources(tuple(read), notes=tuple(notes), files={path: tuple(spec.name for spec in read)})
 
 
@@ -208,9 +214,10 @@ def _read(path: Path, max_bytes: int) -> tuple[Any, str]:
 
 
 def _spec(
-    path: Path, name: str, table: ServerTable, workspace: Path | None, notes: list[str]
+    path: Path, name: str, table: ServerTable, project: Path | None, notes: list[str]
 ) -> ServerSpec | None:
     """Return a server; None for what is no server, for one that is disabled, and for Findspot."""
+    workspace = workspace_of(path, project)
     value = with_braces(table.entries[name], path)
     entry = name_problem(name) or read_entry(value)
     if isinstance(entry, str):
@@ -227,7 +234,8 @@ def _spec(
         return None
     folder = entry.cwd or (str(table.project) if table.project else None)
     entry = replace(entry, name=name, cwd=folder).mapped(lambda text: fill_folders(text, workspace))
-    spec = ServerSpec(**{known.name: getattr(entry, known.name) for known in fields(entry)}, source=path)
+    own = {known.name: getattr(entry, known.name) for known in fields(entry)}
+    spec = ServerSpec(**own, source=path, project=project)
     if folder is None and workspace is None and spec.command and not spec.names_own_file:
         spec = replace(spec, cwd=WORKSPACE)  # as clients start the servers of all projects
     return spec
@@ -286,8 +294,7 @@ def find_configurations(project: Path | None, machine: Machine) -> tuple[list[Pa
             continue
         if table is None or (project and path in shared and table.project is None):
             continue
-        workspace = workspace_of(path, project)
-        if any(_spec(path, name, table, workspace, []) for name in table.entries):
+        if any(_spec(path, name, table, project, []) for name in table.entries):
             found.append(path)
     return found, notes
 

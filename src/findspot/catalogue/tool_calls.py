@@ -161,7 +161,7 @@ class ToolCaller:
         if found is None:
             raise ToolNotCallableError(
                 f"The server {spec.name} no longer has the tool {tool.own_name}.",
-                hint="Search again with search_tools.",
+                hint="Search again: another tool may do the same.",
             )
         return found
 

@@ -19,7 +19,6 @@ DEFAULT_TOP_K, MAX_TOP_K = 10, 50
 MAX_DESCRIPTION_CHARS = 20_000
 """A longer description is cut: it is sent to assistants, whose context it would fill."""
 
-
 _NAMED_SERVERS = 20
 
 
@@ -83,7 +82,7 @@ class IndexedTool:
 class ToolSearchOptions:
     """The mode and the limits of a search."""
 
-    mode: SearchMode | None = None
+    mode: str | None = None
     top_k: int = DEFAULT_TOP_K
     threshold: float = 0.0
     server: str | None = None
@@ -97,7 +96,7 @@ class ToolReference:
     description: str
     server_name: str
     score: float
-    match_type: SearchMode
+    match_type: str
     title: str | None = None
 
 

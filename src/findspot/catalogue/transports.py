@@ -67,6 +67,8 @@ class ProcessNotes:
         self._tail = b""
         self.status: int | None = None
         self.fault = ""
+        self.stray = ""
+        """What is wrong with the last line of its standard output, if that is no message."""
 
     def add(self, data: bytes) -> None:
         self._tail = (self._tail + data)[-_TAIL_BYTES:]
@@ -78,7 +80,8 @@ class ProcessNotes:
         lines = self._tail.decode("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         ended = f"exit status {self.status}" if self.status else ""
-        parts = "; ".join(filter(None, (self.fault, ended, last and f"it wrote: {redacted(last)}")))
+        wrote = last and f"it wrote: {redacted(last)}"
+        parts = "; ".join(filter(None, (self.fault, ended, wrote, redacted(self.stray))))
         return (f"{message} ({parts})" if parts else message)[:_SHOWN_CHARS]
 
 
@@ -139,7 +142,10 @@ async def _read_messages(output: asyncio.StreamReader, incoming: Incoming, notes
                 if isinstance(message, str):
                     notes.fault = message
                 elif message is not None:
+                    notes.stray = ""
                     await incoming.send(SessionMessage(message))
+                elif text := line[:_SHOWN_CHARS].decode("utf-8", "replace").strip():
+                    notes.stray = f"its standard output is no message of MCP: {text}"
         except ValueError:
             notes.fault = f"it sent a message of more than {MAX_MESSAGE_BYTES >> 20} MB"
     incoming.close()

@@ -148,11 +148,10 @@ def test_a_mode_can_be_added(catalogue: Catalogue) -> None:
     catalogue.orchestrator.register_strategy(Shortest())
     assert mine.calls == ["initialize", "search", "search", "dispose"]
     with pytest.raises(InvalidArgumentError, match="no search mode 'other'"):
-        catalogue.search("x", ToolSearchOptions(mode="other"))  # type: ignore[arg-type]
+        catalogue.search("x", ToolSearchOptions(mode="other"))
 
 
 def test_scores_by_words_can_be_computed_from_the_file(catalogue: Catalogue) -> None:
-    """As docs/catalogues.md says."""
     listed = json.loads(catalogue.paths[0].read_text("utf-8"))["tools"]
     counted = []
     for tool in listed:

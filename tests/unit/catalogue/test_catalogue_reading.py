@@ -131,11 +131,13 @@ def test_descriptions_are_cut_one_beyond_the_limit(open_catalogue: Open, write: 
 def test_files_that_name_nothing_change_nothing(catalogue: Catalogue, write: Write) -> None:
     with pytest.raises(InvalidArgumentError, match=r"empty\.json names no server and no tool") as error:
         index(catalogue, write("empty.json", []))
-    assert "delete its index.json" in error.value.hint
+    assert error.value.hint == f"To have no catalogue, delete {catalogue.project_index}."
     assert len(catalogue.tools()) == len(TOOLS)
 
 
-def test_a_file_that_is_gone_keeps_its_tools_until_it_is_replaced(catalogue: Catalogue, write: Write) -> None:
+def test_a_file_that_is_gone_keeps_its_tools_until_it_is_replaced(
+    catalogue: Catalogue, write: Write, root: Path
+) -> None:
     other = write("other.json", [{"name": "zebra"}])
     index(catalogue, other)
     assert set(catalogue.tools().servers) == {"filesystem", "mail", "weather", "other"}
@@ -145,4 +147,9 @@ def test_a_file_that_is_gone_keeps_its_tools_until_it_is_replaced(catalogue: Cat
     assert catalogue.get("zebra").server_name == "other"
     index(catalogue, write("tools.json", TOOLS), replace_sources=True)
     assert "other" not in catalogue.tools().servers
+    (root / "tools.json").unlink()
+    with pytest.raises(InvalidArgumentError, match=r"^There is no file to read\. The") as error:
+        index(catalogue)
+    assert "tools.json cannot be read: No such file or directory. Its tools are as" in error.value.hint
+    write("tools.json", TOOLS)
     assert catalogue.indexer.remembered() == (write("tools.json", TOOLS),)

@@ -56,6 +56,7 @@ def test_bad_servers_do_not_spoil_the_rest(open_catalogue: Open, write: Write) -
     config = {
         "good": entry("notes"),
         "silent": entry("silent"),
+        "chatty": {"command": sys.executable, "args": ["-c", "print('Hello', flush=True); [*open(0)]"]},
         "dying": entry("dying"),
         "missing": {"command": "no-such-program-anywhere"},
         "unset": entry("notes", "${SURELY_NOT_SET}"),
@@ -66,6 +67,7 @@ def test_bad_servers_do_not_spoil_the_rest(open_catalogue: Open, write: Write) -
     told = errors(built)
     assert set(told) == set(config) - {"good"}
     assert told["silent"] == "no answer within 5 s"
+    assert told["chatty"] == "no answer within 5 s (its standard output is no message of MCP: Hello)"
     assert told["dying"].endswith("(exit status 3; it wrote: out of cheese)")
     assert "no-such-program-anywhere" in told["missing"]
     assert told["unset"] == "the environment variable SURELY_NOT_SET is not set"

@@ -15,6 +15,8 @@ from findspot.catalogue import server_registry
 from findspot.catalogue.consent import (
     Agreements,
     BuildRecord,
+    clear_secrets,
+    command_line,
     description,
     write_build_record,
 )
@@ -38,8 +40,10 @@ class TestAgreements:
         assert again.is_known(SPEC)
         assert not again.holds(other)
         again.add([other])
-        assert agreements.holds(SPEC)
-        assert agreements.holds(other)
+        own = replace(SPEC, cwd="/p", project=Path("/p"))
+        assert not again.is_known(own)
+        again.add([own])
+        assert all(map(agreements.holds, (SPEC, other, own))), "one for each index that names it"
 
     @pytest.mark.parametrize(
         "change",
@@ -69,7 +73,7 @@ class TestAgreements:
         assert "hunter2" not in text
         stored = json.loads(text)
         assert len(bytes.fromhex(stored["key"])) == 32
-        assert stored["servers"].keys() == {"/p/.mcp.json"}
+        assert stored["servers"].keys() == {"notes /p/.mcp.json"}
         assert stat.S_IMODE(agreements.path.parent.stat().st_mode) == 0o700
         agreements.add([replace(SPEC, name="other")])
         assert json.loads(agreements.path.read_text("utf-8"))["key"] == stored["key"]
@@ -106,6 +110,16 @@ class TestDescription:
             "  in: /p",
             f"  with: {shown}, RUN_TOKEN=./x.sh, X={'*' * 40}",
         ]
+
+    def test_secrets_in_arguments_are_masked_unless_they_may_be_run(self) -> None:
+        words = ("-e", "TOKEN=${MINE}", "--api-key=hunter2", "--password", "Hunter2", "--secret", "tool", "x")
+        spec = replace(SPEC, args=words)
+        assert command_line(spec) == "run -e 'TOKEN=${MINE}' '--api-key=…' --password '…' --secret '…' x"
+        (_, runs, *_) = description(spec)
+        assert runs.endswith(" --password '…' --secret tool x"), "`npx --secret PACKAGE` would run it"
+        assert clear_secrets(spec) == ["KEY", "its command"]
+        web = ServerSpec("w", url="https://x", headers={"Authorization": "Bearer ${A}", "X-API-Key": "1"})
+        assert clear_secrets(web) == ["X-API-Key"]
 
     def test_a_secret_hides_no_command(self) -> None:
         key = "MIIEpAIBAAKCAQEA7xVbZq3mJp9RtLwYc2Fh8Ks1Dg4Nu6Xe5Ai0Bo7Cv3Qz9TyW"
@@ -174,7 +188,7 @@ class TestNotice:
         assert registry.notice() is None
         config({"a": {"command": "run"}, "b": {"command": "run"}})
         assert self.named(registry) == "a (new), b (new)"
-        spec = ServerSpec("a", command="run", source=tmp_path / "mcp.json")
+        (spec, _) = registry.servers(tmp_path / "index.json")
         Agreements(tmp_path).add([spec])
         assert self.named(registry) == "b (new)"
         config({"a": {"command": "run2"}, "b": {"command": "run"}})

@@ -161,8 +161,7 @@ def server_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
     from findspot.catalogue.server_pool import ask_servers
 
     registry = engine.catalogue(project.root if project else ".").registry
-    specs = {spec.name: spec for index in registry.indexes for spec in registry.servers(index)}
-    usable = [spec for spec in specs.values() if registry.is_usable(spec)]
+    usable = [spec for name in registry.usable() if (spec := registry.find(name))]
     remedy = "Check its entry; `findspot tools list` shows what is known of it."
     for name, answer in (ask_servers(usable, _SERVER_S) if usable else {}).items():
         if answer.error is not None:
@@ -170,7 +169,7 @@ def server_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
         else:
             yield Check("servers", f"{name}: starts, {len(answer.tools)} tools")
     for spec in registry.lacking():
-        yield Check("servers", f"{spec.name}: not agreed to as it is now", "Run `findspot tools index`.")
+        yield Check("servers", f"{spec.name}: not agreed to as it is now", f"Run {spec.index_command}.")
 
 
 def _index(project: Project | None) -> Check:

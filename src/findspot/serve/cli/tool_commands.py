@@ -16,13 +16,13 @@ from urllib.parse import urlsplit
 import anyio
 import click
 
-from findspot.catalogue.call_results import decoded_bytes
+from findspot.catalogue.call_results import part_name
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions, Built, Outcome
 from findspot.catalogue.client_configs import name_problem
-from findspot.catalogue.consent import command_line, description
+from findspot.catalogue.consent import clear_secrets, command_line, description
 from findspot.catalogue.known_clients import SERVER, Machine
-from findspot.catalogue.server_registry import ServerStatus
+from findspot.catalogue.server_registry import ADDED, ServerStatus
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, existing, find_configurations
 from findspot.catalogue.tool_record import SearchMode, ToolDefinition, ToolSearchOptions
 from findspot.core.errors import InvalidArgumentError, first_cause
@@ -42,7 +42,6 @@ from findspot.serve.shapes import CALL, CATALOGUE, FOUND_TOOLS, Shape, tool_obje
 if TYPE_CHECKING:
     from findspot.catalogue.server_pool import CallHandlers
     from findspot.catalogue.tool_calls import CallOutcome, Confirmation
-
 
 _SHOWN_CHARS = 100
 
@@ -85,15 +84,12 @@ def index(
     """
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
-        files = _sources(catalogue, sources, user)
+        files = _sources(catalogue, sources, user, replace=wanted["replace"])
         usual = engine.settings.embed
+        dtype, timeout_s = wanted["dtype"] or usual.dtype, wanted["timeout"] or START_TIMEOUT_S
         path, built = catalogue.indexer.index(
             files,
-            BuildOptions(
-                force=wanted["force"],
-                dtype=wanted["dtype"] or usual.dtype,
-                timeout_s=wanted["timeout"] or START_TIMEOUT_S,
-            ),
+            BuildOptions(wanted["force"], dtype, timeout_s, _tell_waiting),
             provider=None if wanted["no_embeddings"] else wanted["provider"] or usual.provider,
             agree=lambda servers: _ask_agreement(servers, yes, reply),
             agree_to_tools=lambda tools: _ask_about_tools(tools, yes),
@@ -115,9 +111,8 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
     findspot tools search send a message
     findspot tools search 'read.*file' --mode regex
     """
-    mode = SearchMode(options.pop("mode")) if options["mode"] else None
     with open_catalogue(project) as catalogue:
-        results = catalogue.search(" ".join(words), ToolSearchOptions(**options | {"mode": mode}))
+        results = catalogue.search(" ".join(words), ToolSearchOptions(**options))
     reply.answer_program(warned(FOUND_TOOLS(results), results.warning))
     output.warn(results.warning)
     for tool in results.tools:
@@ -125,7 +120,7 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
         if first := tool.description.strip().partition("\n")[0]:
             output.line(f"       {output.cut(first, _SHOWN_CHARS)}", dim=True)
     if results.message:
-        others = " Or try --mode hybrid." if mode in (SearchMode.REGEX, SearchMode.BM25) else ""
+        others = " Or try --mode hybrid." if options["mode"] in (SearchMode.REGEX, SearchMode.BM25) else ""
         output.note(f"{results.message}{others}")
     else:
         shown = f"{len(results.tools)} of {output.count(results.total, 'match')}"
@@ -169,11 +164,16 @@ def log(reply: Reply, limit: int, server: str | None, clear: bool) -> None:
     reply.table(value, "calls", columns, "No calls have been logged.")
 
 
-def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> list[Path]:
+def _tell_waiting(what: str) -> None:
+    if sys.stderr.isatty():
+        output.note(f"Waiting for {what} …", dim=True)
+
+
+def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool, *, replace: bool) -> list[Path]:
     """Return the files to read: those named, none to read the earlier ones again, else the project's own."""
     if given:
         return existing(given)
-    if catalogue.indexer.remembered(user_wide=user_wide):
+    if not replace and catalogue.indexer.remembered(user_wide=user_wide):
         return []
     files, notes = find_configurations(None if user_wide else catalogue.root, Machine())
     for text in notes:
@@ -271,6 +271,7 @@ def call(
                 if (task := asyncio.current_task()) and task.cancelling():
                     raise asyncio.CancelledError  # by Ctrl-C, whatever the call and its end made of it
 
+    _tell_waiting(name)
     with open_engine() as engine:
         outcome = anyio.run(called)
     reply.answer_program(outcome.result, int(outcome.is_error))
@@ -307,12 +308,8 @@ def _show(result: Mapping[str, Any]) -> None:
         text = part.get("text", resource.get("text"))
         if text is not None:
             _print(text)
-            continue
-        data = part.get("data") or resource.get("blob") or ""
-        what = part.get("mimeType") or resource.get("mimeType") or ""
-        where = part.get("uri") or resource.get("uri") or ""
-        size = f"{decoded_bytes(data):,} bytes" if data else ""
-        output.note(f"[{' '.join(filter(None, (part['type'], what, where, size)))}; --json shows it]")
+        else:
+            output.note(f"[{part_name(part)}; --json shows it]")
     if not result["content"] and "structuredContent" in result:
         _print(json.dumps(result["structuredContent"], indent=2, ensure_ascii=False))
 
@@ -370,18 +367,23 @@ def add(
         (spec,) = (spec for spec in catalogue.registry.servers(index) if spec.name == name)
         catalogue.registry.agreements.add([spec])
         catalogue.registry.choices.forget(index, name)
-        built = catalogue.indexer.index_new(index, engine.settings.embed)
+        options = BuildOptions(dtype=engine.settings.embed.dtype, asking=_tell_waiting)
+        built = catalogue.indexer.index_new(index, engine.settings.embed.provider, options)
         tools, error = next((s.tools, s.error) for s in built.servers if s.name == name)
-    reply.answer_program(
-        {"status": "success", "name": name, "tools": tools, **({"error": error} if error else {})}
-    )
+    value = {"status": "failed" if error else "success", "name": name, "tools": tools}
+    reply.answer_program(value | ({"error": error} if error else {}), int(bool(error)))
     output.line(f"Added {spec.name}", bold=True)
-    for line in description(spec)[1:]:
+    for line in description(spec, asks=False)[1:]:
         output.line(line)
+    if clear := clear_secrets(spec):
+        output.warn(
+            f"Stored as typed: {', '.join(clear)}. To store no secret, remove {name}, and add it with the "
+            "name of a variable, such as '${TOKEN}': that is read when the server starts."
+        )
     if error:
-        output.warn(f"{name} did not answer: {error.rstrip('.')}. `findspot tools index` asks it again.")
-    else:
-        output.note(f"{output.count(tools, 'tool')} indexed.")
+        output.warn(f"{name} did not answer: {error.rstrip('.')}. {spec.index_command} asks it again.")
+        raise click.exceptions.Exit(1)
+    output.note(f"{output.count(tools, 'tool')} indexed.")
 
 
 def _entry(
@@ -418,10 +420,11 @@ def _require_new(catalogue: Catalogue, name: str) -> None:
             hint="Use letters, digits, '-', '.' and single '_'; 'findspot' is taken.",
         )
     known = {server.name: server for server in catalogue.servers()}.get(name)
-    if known is not None:
+    if known is not None and not known.is_left:
+        is_added = known.origin == ADDED
+        first = f"remove it first: findspot tools remove {name}" if is_added else "take it out of there."
         raise InvalidArgumentError(
-            f"There is a server '{name}' already, from {_origin(catalogue, known)}.",
-            hint=f"Use another name, or remove it first: findspot tools remove {name}",
+            f"There is a server '{name}' already, from {known.origin}.", hint=f"Use another name, or {first}"
         )
 
 
@@ -435,7 +438,7 @@ def list_(reply: Reply, project: str | None) -> None:
     changed   its entry is another than the one that you agreed to
     disabled  by you
     failed    it did not answer when it was last asked, or its file cannot be read
-    removed   its entry is gone; `findspot tools index` forgets its tools
+    removed   its entry is gone; `findspot tools remove` forgets its tools
     listed    its tools come from a file; there is nothing to start
     """
     with open_catalogue(project) as catalogue:
@@ -451,10 +454,10 @@ def list_(reply: Reply, project: str | None) -> None:
             output.note(f"note: disabled tools: {', '.join(server.disabled_tools)}")
         if server.allowed_tools:
             output.note(f"note: called without a question: {', '.join(server.allowed_tools)}")
-        if server.changed_tools:
+        if server.spec and server.changed_tools:
             output.warn(
                 f"New or changed since you agreed to {server.name}: {', '.join(server.changed_tools)}. "
-                "`findspot tools index` shows them and asks."
+                f"{server.spec.index_command} shows them and asks."
             )
 
 
@@ -466,50 +469,35 @@ _SERVER = Shape(
 def _server_object(catalogue: Catalogue, server: ServerStatus) -> dict[str, Any]:
     value = _SERVER(server)
     if server.spec is not None:
-        value |= {"scope": _scope(catalogue, server), "source": str(server.spec.source)}
+        scope = "all projects" if server.index == catalogue.user_index else "this project"
+        value |= {"scope": scope, "source": str(server.spec.source)}
         value["url" if server.spec.url else "command"] = command_line(server.spec)
     return value
-
-
-def _scope(catalogue: Catalogue, server: ServerStatus) -> str:
-    if server.index is None:
-        return ""
-    return "all projects" if server.index == catalogue.user_index else "this project"
-
-
-def _origin(catalogue: Catalogue, server: ServerStatus) -> str:
-    if server.spec is None:
-        return "a file of tools" if server.state == "listed" else ""
-    added = server.index and catalogue.registry.added(server.index).path
-    return "tools add" if server.spec.source == added else str(server.spec.source)
 
 
 @command("remove", group=tools, project=True)
 @click.argument("name")
 def remove(reply: Reply, name: str, project: str | None) -> None:
-    """Remove the server NAME, which `findspot tools add` added, with its tools."""
+    """Remove the server NAME with its tools: `findspot tools add` added it, or its entry is gone."""
     with open_catalogue(project) as catalogue:
-        server = _known(catalogue, name)
-        index = server.index
-        if server.spec is None or index is None or _origin(catalogue, server) != "tools add":
+        servers = {server.name: server for server in catalogue.servers()}
+        if name not in servers:
+            hint = did_you_mean(name, servers).strip() or "`findspot tools list` shows them."
+            raise InvalidArgumentError(f"There is no server '{name}'.", hint=hint)
+        server = servers[name]
+        if not server.is_left and server.origin != ADDED:
             raise InvalidArgumentError(
-                f"'{name}' comes from {_origin(catalogue, server)}, which Findspot does not change.",
+                f"'{name}' comes from {server.origin}, which Findspot does not change.",
                 hint=f"Remove it there, or turn it off: findspot tools disable {name}",
             )
-        with catalogue.registry.added(index).changing() as added:
-            added["mcpServers"].pop(name, None)
-        catalogue.registry.agreements.remove(server.spec)
-        catalogue.registry.choices.forget(index, name)
-        catalogue.indexer.remove_server(index, name)
+        if server.spec is not None and server.index is not None:
+            with catalogue.registry.added(server.index).changing() as added:
+                added["mcpServers"].pop(name, None)
+            catalogue.registry.agreements.remove(server.spec)
+        for index in [server.index] if server.index else catalogue.paths:
+            catalogue.registry.choices.forget(index, name)
+            catalogue.indexer.remove_server(index, name)
     reply.give({"status": "success", "name": name}, f"Removed {name}.")
-
-
-def _known(catalogue: Catalogue, name: str) -> ServerStatus:
-    servers = {server.name: server for server in catalogue.servers()}
-    if name not in servers:
-        hint = did_you_mean(name, servers).strip() or "`findspot tools list` shows them."
-        raise InvalidArgumentError(f"There is no server '{name}'.", hint=hint)
-    return servers[name]
 
 
 def _switch(verb: str, about: str) -> None:
@@ -518,14 +506,19 @@ def _switch(verb: str, about: str) -> None:
     @_user_option
     def switch(reply: Reply, name: str, user: bool, project: str | None) -> None:
         with open_catalogue(project) as catalogue:
-            is_server = name in {server.name for server in catalogue.servers()}
-            chosen = name if is_server else catalogue.get(name).name
+            server = {server.name: server for server in catalogue.servers()}.get(name)
+            chosen = name if server else catalogue.get(name).name
             catalogue.registry.choices.make(catalogue.paths[-1 if user else 0], chosen, verb == "enable")
+            is_so = catalogue.registry.choices.is_enabled(chosen) == (verb == "enable")
         where = "for all your projects" if user else "in this project"
         value = {"status": "success", "name": chosen, "state": f"{verb}d"}
         reply.give(value, f"{chosen} is {verb}d {where}.")
-        if verb == "enable" and is_server and not reply.json:
-            output.note("Run `findspot tools index` to ask it for its tools.")
+        if not is_so:
+            output.warn(
+                f"Your choice for this project counts first: without --user, this will {verb} it here."
+            )
+        if verb == "enable" and server and server.spec and not server.tools and not reply.json:
+            output.note(f"Run {server.spec.index_command} to ask it for its tools.")
 
 
 _switch("enable", "Enable a server, or one tool such as `github__create_issue`.")
@@ -547,22 +540,12 @@ def allow(reply: Reply, names: Sequence[str], *, undo: bool, project: str | None
     with open_catalogue(project) as catalogue:
         tools = [catalogue.get(name) for name in names]
         for tool in tools:
-            spec = _agreed_server(catalogue, tool.server_name)
+            spec = catalogue.registry.agreed(tool.server_name)
             catalogue.registry.agreements.agree_to_tools(spec, [tool], always=not undo)
     listed = ", ".join(tool.name for tool in tools)
     told = f"You are asked before a call of {listed}." if undo else f"Called without a question: {listed}."
     value = {"status": "success", "tools": [t.name for t in tools], "state": "asks" if undo else "allowed"}
     reply.give(value, told)
-
-
-def _agreed_server(catalogue: Catalogue, name: str) -> ServerSpec:
-    spec = catalogue.registry.find(name)
-    if spec is None or not catalogue.registry.agreements.holds(spec):
-        raise InvalidArgumentError(
-            f"'{name}' is not a server that you have agreed to start.",
-            hint="`findspot tools list` shows the servers, `findspot tools index` asks.",
-        )
-    return spec
 
 
 def _ask_agreement(servers: Sequence[ServerSpec], yes: bool, reply: Reply) -> Sequence[ServerSpec]:
@@ -591,13 +574,10 @@ def _ask_about_tools(tools: Sequence[ToolDefinition], yes: bool) -> bool:
     return agreed(f"Agree to {output.count(len(tools), 'new or changed tool')}?")
 
 
-_PATIENCE_S = 300.0
-
-
 @command("login", group=tools, project=True)
 @click.argument("server")
 @click.option("--no-browser", is_flag=True, help="Only print the address to open.")
-@option_of("timeout", argument("number", "Seconds to wait for you", minimum=1, default=_PATIENCE_S))
+@option_of("timeout", argument("number", "Seconds to wait for you", minimum=1, default=300.0))
 def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, project: str | None) -> None:
     """Log in at the remote SERVER with your browser.
 
@@ -611,7 +591,7 @@ def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, projec
         spec = remote_server(catalogue.registry, server)
     _wait_for_login(spec, timeout, None if no_browser else open_in_browser)
     reply.give({"server": server, "status": "logged_in"}, f"Logged in at {server}.")
-    output.note("Read its tools: findspot tools index")
+    output.note(f"Read its tools: {spec.index_command}")
 
 
 @command("logout", group=tools, project=True)

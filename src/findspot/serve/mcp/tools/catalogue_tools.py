@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
-from findspot.catalogue.call_results import fit_result, written_chars
-from findspot.catalogue.tool_record import CatalogueNotFoundError, SearchMode, ToolSearchOptions
+from findspot.catalogue.call_results import fit_result
+from findspot.catalogue.tool_record import ToolSearchOptions
 from findspot.core.errors import FindspotError
-from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
+from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.activity import log_call
 from findspot.serve.arguments import CONFIRM, TOOLS, argument, text
 from findspot.serve.mcp.client import Reply, key_of
@@ -23,9 +23,8 @@ from findspot.serve.shapes import ACCESS, FOUND_TOOLS, tool_object, warned
 
 if TYPE_CHECKING:
     from findspot.catalogue.server_pool import CallHandlers
-    from findspot.catalogue.tool_calls import CallOutcome, Confirm, Confirmation
+    from findspot.catalogue.tool_calls import Confirm, Confirmation
     from findspot.engine import Engine
-
 
 _CONFIRMED = "findspot.confirmed_tools"
 
@@ -34,12 +33,7 @@ _ALWAYS = "Always allow this tool, until it changes"
 
 async def _search_tools(call: Call, arguments: Arguments) -> Answer:
     catalogue, *_ = await opened_catalogue(call)
-    options = ToolSearchOptions(
-        mode=SearchMode(arguments["mode"]) if arguments["mode"] else None,
-        top_k=arguments["top_k"],
-        threshold=arguments["threshold"],
-        server=arguments["server"],
-    )
+    options = ToolSearchOptions(**{name: arguments[name] for name in TOOLS})
     results = await call.quick(lambda _: catalogue.search(arguments["query"], options))
     return Answer(warned(FOUND_TOOLS(results), *arguments.warnings, results.warning))
 
@@ -49,20 +43,16 @@ async def _get_tool(call: Call, arguments: Arguments) -> Answer:
 
     def shown(_: Engine) -> dict[str, Any]:
         tool = catalogue.get(arguments["name"])
-        access = catalogue.access(tool)
-        shown = tool_object(tool, access, catalogue.registry.notice())
-        is_usable = access.spec is not None and catalogue.registry.is_usable(access.spec)
-        instructions = catalogue.registry.instructions(tool.server_name) if is_usable else ""
+        shown = tool_object(tool, catalogue.access(tool), catalogue.registry.notice())
+        instructions = catalogue.registry.instructions(tool.server_name)
         return shown | ({"instructions": instructions} if instructions else {})
 
     return Answer(await call.quick(shown))
 
 
 def catalogue_failure(error: FindspotError) -> Answer:
-    """Return the answer for an error; where the user has to index a catalogue, the error's hint says how."""
-    answer = failed(error)
-    made_by_hand = isinstance(error, CatalogueNotFoundError) or "tools index" in error.hint
-    return replace(answer, hint=error.hint or None) if made_by_hand else answer
+    """Return the answer for an error, with its own hint: nothing here is a matter of a project's index."""
+    return replace(failed(error), hint=error.hint or None)
 
 
 SEARCH_TOOLS = Tool(
@@ -109,18 +99,11 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
         handlers=lambda server: _handlers(call, server),
     )
     note_links(call, outcome.tool.server_name, outcome.result)
-    return Answer({}, is_error=outcome.is_error, passed_on=await _fitted(call, outcome))
 
-
-async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:
-    """Return the result within the token budget; its settings are read only for one that may exceed it."""
-    if written_chars(outcome.result) <= MIN_TOKENS * CHARS_PER_TOKEN:
-        return outcome.result
-
-    def fit(_: Engine) -> dict[str, Any]:
+    def fitted(_: Engine) -> dict[str, Any]:
         return fit_result(outcome.result, max(MIN_TOKENS, settings_here().serve.max_call_tokens))
 
-    return await call.quick(fit)
+    return Answer({}, is_error=outcome.is_error, passed_on=await call.quick(fitted))
 
 
 def _confirmation(call: Call) -> Confirm:
