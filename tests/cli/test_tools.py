@@ -177,7 +177,7 @@ def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> Non
         f"  in: {tmp_path / 'project'}",
         "  with: TOKEN=…",
     ]
-    assert "warning: Stored as typed: TOKEN. To store no secret, " in done.err
+    assert "warning: What is hidden here is stored as it was typed." in done.err
     assert "hunter2" not in done.out + run("tools", "list", "--json").out
     listed = run("tools", "list").out.splitlines()
     assert listed[1].split()[:5] == ["notes", "agreed", "3", "this", "project"]
@@ -202,6 +202,8 @@ def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> Non
     assert run("tools", "remove", "notes").out == "Removed notes.\n"
     assert run("tools", "list", "--json").json == {"servers": []}
     assert not (tmp_path / "project" / ".please").exists()
+    done = run("tools", "add", "--url", "http://127.0.0.1:9", "--header", "A: Bearer ${X}", "web")
+    assert "is hidden" not in done.err
 
 
 def test_what_adding_refuses(indexed: Run) -> None:

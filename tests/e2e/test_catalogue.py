@@ -186,12 +186,9 @@ def test_what_is_refused(server: Connection, arguments: dict[str, Any], text: st
 
 
 def test_an_invalid_pattern_says_where(server: Connection) -> None:
-    code, text = server.refusal("search_tools", query="read(file", mode="regex")
-    assert code == "INVALID_PATTERN"
-    assert text == (
-        "The search pattern 'read(file' is invalid. Please check the syntax. "
-        "Wrong at character 5: unclosed group."
-    )
+    result = server.call("search_tools", query="read(file", mode="regex")
+    assert text_of(result) == "The search pattern 'read(file' is invalid. Please check the syntax."
+    assert getattr(result.content[1], "text", None) == "Wrong at character 5: unclosed group."
 
 
 def test_a_pattern_has_a_limit(server: Connection) -> None:

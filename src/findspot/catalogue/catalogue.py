@@ -17,7 +17,6 @@ from findspot.catalogue.search_modes import standard_orchestrator
 from findspot.catalogue.server_registry import ServerRegistry, ServerStatus
 from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
 from findspot.catalogue.tool_record import (
-    DEFAULT_MODE,
     SEPARATOR,
     CatalogueNotFoundError,
     SearchMode,
@@ -141,13 +140,11 @@ class Catalogue:
 
     def _search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> ToolResults:
         """Search in the mode that was named, else in the best one that can be used."""
-        if options.mode is not None:
-            return self.orchestrator.search(query, tools, options)
-        by_words = replace(options, mode=SearchMode.BM25)
-        if tools.vectors is None:
+        by_words = replace(options, mode=options.mode or SearchMode.BM25)
+        if options.mode is not None or tools.vectors is None:
             return self.orchestrator.search(query, tools, by_words)
         try:
-            return self.orchestrator.search(query, tools, replace(options, mode=DEFAULT_MODE))
+            return self.orchestrator.search(query, tools, options)
         except (ModelMismatchError, ModelUnavailableError, ProviderError) as error:
             results = self.orchestrator.search(query, tools, by_words)
             reason = f"Searched by words only: {error.with_hint()}"
@@ -187,9 +184,8 @@ class Catalogue:
         try:
             expanded = spec.expanded(environ)
         except MissingVariableError as error:
-            return ToolAccess(
-                AccessState.MISSING_VARIABLE, spec, f"The server {spec.name} cannot start: {error}"
-            )
+            reason = f"The server {spec.name} cannot start: {error}"
+            return ToolAccess(AccessState.MISSING_VARIABLE, spec, reason)
         if expanded.url and expanded.oauth and Logins(self.registry.home).read(expanded.url) is None:
             hint = f"`findspot tools login {spec.name}` logs in."
             return ToolAccess(AccessState.NEEDS_LOGIN, spec, f"The server {spec.name} asks for a login", hint)

@@ -134,7 +134,7 @@ def _gathered(
 ) -> tuple[list[ToolDefinition], dict[str, ServerState], list[ServerReport]]:
     before: dict[str, list[ToolDefinition]] = {}
     for entry in old.tools:
-        before.setdefault(entry.server_name, []).append(entry.tool)
+        before.setdefault(entry.tool.server_name, []).append(entry.tool)
     tools: list[ToolDefinition] = []
     states: dict[str, ServerState] = {}
     reports: list[ServerReport] = []
@@ -152,9 +152,8 @@ def _gathered(
         reports.append(ServerReport(name, outcome, len(before.get(name, ())), error))
 
     for listed in sources.lists:
-        is_new = _is_new(listed.server_name, listed.fingerprint, old)
-        outcome = Outcome.INDEXED if is_new else Outcome.UNCHANGED
-        take(listed.server_name, listed.fingerprint, listed.tools, outcome)
+        name, key = listed.server_name, listed.fingerprint
+        take(name, key, listed.tools, Outcome.INDEXED if _is_new(name, key, old) else Outcome.UNCHANGED)
     for spec in sources.servers:
         answer = answers.get(spec.name)
         if answer is None:
@@ -330,7 +329,7 @@ class CatalogueIndexer:
         agreements, answered = self._registry.agreements, built.named(Outcome.INDEXED)
         changed: list[tuple[ServerSpec, list[ToolDefinition]]] = []
         for spec in filter(agreements.holds, sources.servers):
-            tools = [tool.tool for tool in built.index.tools if tool.server_name == spec.name]
+            tools = [tool.tool for tool in built.index.tools if tool.tool.server_name == spec.name]
             if agreements.knows_tools(spec):
                 others = [tool for tool in tools if agreements.standing(spec, tool) is Standing.CHANGED]
                 changed.append((spec, others))
@@ -353,7 +352,7 @@ class CatalogueIndexer:
                 write_build_record(self._home, path, replace(record, files=files))
             old = read_index(path)
             servers = {name: state for name, state in old.servers.items() if name != server}
-            tools = tuple(tool for tool in old.tools if tool.server_name != server)
+            tools = tuple(tool for tool in old.tools if tool.tool.server_name != server)
             if tools or servers:
                 write_index(path, replace(old, tools=tools, servers=servers, updated_at=utc_now()))
             else:
@@ -368,12 +367,12 @@ class CatalogueIndexer:
         new = [tool for tool in tools if spec is None or spec.offers(tool.own_name)]
         with self._writing(path):
             old = read_index(path)
-            places = [place for place, entry in enumerate(old.tools) if entry.server_name == server]
+            places = [place for place, entry in enumerate(old.tools) if entry.tool.server_name == server]
             if server not in old.servers or new == [old.tools[place].tool for place in places]:
                 return
             embedder = self._chosen_embedder(old.provider) if old.provider else None
             own = index_tools(new, old, embedder, old.dtype)[0]
-            others = [entry for entry in old.tools if entry.server_name != server]
+            others = [entry for entry in old.tools if entry.tool.server_name != server]
             start = places[0] if places else len(others)
             merged = (*others[:start], *own, *others[start:])
             state = ServerState(old.servers[server].fingerprint, len(own), utc_now())

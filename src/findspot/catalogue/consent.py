@@ -204,15 +204,6 @@ def _shown_argument(before: str, word: str, asks: bool) -> str:
     return _masked(word)
 
 
-def clear_secrets(spec: ServerSpec) -> list[str]:
-    """Return where an entry holds a secret itself instead of naming a variable."""
-    texts = {**spec.env, **spec.headers}
-    clear = {name: value for name, value in texts.items() if value and "${" not in value}
-    given = [name for name, value in clear.items() if _SECRET_NAME.fullmatch(name) or _masked(value) != value]
-    plain = spec.url or shlex.join([spec.command or "", *spec.args])
-    return given if command_line(spec) == plain else [*given, "its address" if spec.url else "its command"]
-
-
 def _masked(text: str) -> str:
     """Mask secrets, but no blank, quote or character of a shell: they could hide a command."""
     from findspot.discover.secrets import MASK, masked
@@ -232,10 +223,7 @@ def _shown_value(name: str, value: str) -> str:
 
 
 def _headers(given: Mapping[str, str]) -> str:
-    """Return headers, those first of whose values something is shown."""
-    values = {name: without_literals(value) for name, value in given.items()}
-    order = sorted(values, key=lambda name: (set(values[name]) <= {"…"}, name))
-    return ", ".join(f"{name}={values[name]}" for name in order)
+    return ", ".join(f"{name}={without_literals(given[name])}" for name in sorted(given))
 
 
 @dataclass(frozen=True, slots=True)

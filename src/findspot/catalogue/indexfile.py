@@ -261,7 +261,7 @@ def _tool_line(tool: IndexedTool) -> str:
         "searchableText": tool.searchable_text,
         "tokens": list(tool.tokens),
         "counts": list(tool.counts),
-        "serverName": tool.server_name,
+        "serverName": tool.tool.server_name,
         "fingerprint": tool.fingerprint,
     }
     if tool.embedding is not None:
@@ -403,7 +403,7 @@ class ToolSet:
         self.about = about
         self.warnings = warnings
         self.names = [tool.tool.name for tool in tools]
-        self.servers = [tool.server_name for tool in tools]
+        self.servers = [tool.tool.server_name for tool in tools]
         self.rows = {name: row for row, name in enumerate(self.names)}
         self.by_name = np.array(sorted(range(len(tools)), key=self.names.__getitem__), dtype=np.int64)
         lines = [*self.names, *(" ".join(tool.searchable_text.split()) for tool in tools)]
@@ -489,7 +489,7 @@ def open_toolset(paths: Sequence[Path], own: Collection[str] = ()) -> ToolSet:
         if apart:  # vectors of different models cannot be compared
             warnings.append(f"{path} was made with another model; its tools are found by words only.")
         for tool in index.tools:
-            if path != paths[-1] and not {tool.server_name, server_of(tool.tool.name)}.isdisjoint(own):
+            if path != paths[-1] and not {tool.tool.server_name, server_of(tool.tool.name)}.isdisjoint(own):
                 continue
             tools.setdefault(tool.tool.name, replace(tool, embedding=None) if apart else tool)
     updated = max(index.updated_at for _, index in files)

@@ -134,7 +134,6 @@ class Client:
 
 
 CLIENTS = tuple(Client(name, **about) for name, about in _DATA["clients"].items())
-
 BY_NAME = {client.name: client for client in CLIENTS}
 
 

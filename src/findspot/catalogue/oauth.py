@@ -108,9 +108,8 @@ class Logins:
         """Store a login at a server; a secret that its entry holds stays there."""
         own_secret = {"client": {"client_secret"}} if "clientSecret" in spec.oauth else None
         make_private_dir(self._folder)
-        write_json(
-            self._path(login.url), login.model_dump(mode="json", exclude_none=True, exclude=own_secret)
-        )
+        stored = login.model_dump(mode="json", exclude_none=True, exclude=own_secret)
+        write_json(self._path(login.url), stored)
 
     def remove(self, url: str) -> bool:
         try:
@@ -185,10 +184,8 @@ class StoredLogin(httpx2.Auth):
             response = yield _with_token(request, login)
         if response.status_code == 401:
             raise self._needed("The server asks for a login.")
-        if (
-            response.status_code == 403
-            and extract_field_from_www_auth(response, "error") == "insufficient_scope"
-        ):
+        lacks = extract_field_from_www_auth(response, "error") == "insufficient_scope"
+        if response.status_code == 403 and lacks:
             await self._want(extract_scope_from_www_auth(response))
             raise self._needed("The server asks for a login with more rights.")
 

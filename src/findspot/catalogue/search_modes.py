@@ -311,12 +311,7 @@ def _matching_lines(pattern: str, tools: ToolSet) -> NDArray[np.int64]:
             f"The pattern took longer than {TIMEOUT_S:.0f} s.", hint="Make it more specific."
         ) from None
     if done.returncode > 1:
-        complaint = done.stderr.decode("utf-8", "replace")
-        error = refusal(pattern, complaint)
-        error.user_message = error.with_hint()
-        error.hint = ""
-        error.args = (error.user_message,)
-        raise error
+        raise refusal(pattern, done.stderr.decode("utf-8", "replace"))
     numbers = [int(line.partition(b":")[0]) for line in done.stdout.splitlines()]
     return np.array(numbers, dtype=np.int64) - 1
 

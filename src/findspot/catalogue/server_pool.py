@@ -418,10 +418,9 @@ class LiveConnection:
         address = getattr(params, "url", "https://")
         if not address.lower().startswith(("https://", "http://")):  # a file, or what runs a program
             return types.ElicitResult(action="decline")
-        call = self._asked()
-        if call is None or call.handlers.on_elicit is None:
-            return types.ElicitResult(action="cancel")
-        answer = await call.ask(call.handlers.on_elicit(params))
+        answer = None
+        if (call := self._asked()) and call.handlers.on_elicit:
+            answer = await call.ask(call.handlers.on_elicit(params))
         return answer or types.ElicitResult(action="cancel")
 
     async def _list_roots(self, context: Any) -> types.ListRootsResult:
@@ -630,8 +629,7 @@ class ServerPool:
         if connection is None:
             raise ServerTimeoutError(
                 f"The server {spec.name} did not start {limit}.",
-                hint="The tool was not called. The server is still starting: "
-                "try again or with a larger timeout.",
+                hint="The tool was not called. The server still starts: try again or with a larger timeout.",
             )
         connection.check_soon()
         raise ServerTimeoutError(

@@ -81,10 +81,6 @@ def _checked_choices(stored: Any) -> dict[str, Any]:
     return {index: {n: c for n, c in of.items() if c in (True, False)} for index, of in stored.items()}
 
 
-def _checked_servers(stored: Any) -> dict[str, Any]:
-    return {"mcpServers": dict(stored.get("mcpServers", {}))}
-
-
 ADDED, LIST = "tools add", "a file of tools"
 """Where servers come from that no configuration names."""
 
@@ -143,7 +139,7 @@ class ServerRegistry:
     def added(self, index: Path) -> HomeFile:
         """Return the servers that the user added to an index: a configuration."""
         path = self.home / "catalogues" / "added" / f"{index_key(index)}.json"
-        return HomeFile(path, _checked_servers)
+        return HomeFile(path, lambda stored: {"mcpServers": dict(stored.get("mcpServers", {}))})
 
     def servers(self, index: Path) -> tuple[ServerSpec, ...]:
         """Return the servers of one index, whether or not they are enabled and agreed to."""
@@ -162,10 +158,8 @@ class ServerRegistry:
         """Return a server by its name; an error if the user has not agreed to it as it is now."""
         spec = self.find(name)
         if spec is None or not self.agreements.holds(spec):
-            raise InvalidArgumentError(
-                f"You have not agreed to the server '{name}' as it is now.",
-                hint=f"{spec.index_command} asks." if spec else "`findspot tools list` shows the servers.",
-            )
+            hint = f"{spec.index_command} asks." if spec else "`findspot tools list` shows the servers."
+            raise InvalidArgumentError(f"You have not agreed to the server '{name}' as it is now.", hint=hint)
         return spec
 
     def state(self) -> list[State | None]:
@@ -245,10 +239,9 @@ class ServerRegistry:
     def hidden(self, tools: ToolSet) -> set[str]:
         """Return the servers and tools that are left out: by the user, by an entry, with an entry."""
         specs = {name: self.find(name) for name in set(tools.servers)}
-        own_names = zip(tools.names, tools.servers, strict=True)
         left_out = {
             name
-            for name, server in own_names
+            for name, server in zip(tools.names, tools.servers, strict=True)
             if (spec := specs[server]) and not spec.offers(name.removeprefix(server + SEPARATOR))
         }
         return self.choices.disabled() | left_out | self.removed().keys()

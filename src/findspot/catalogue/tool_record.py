@@ -73,10 +73,6 @@ class IndexedTool:
     """Equal fingerprints mean equal embeddings."""
     embedding: tuple[float, ...] | None = None
 
-    @property
-    def server_name(self) -> str:
-        return self.tool.server_name
-
 
 @dataclass(frozen=True, slots=True)
 class ToolSearchOptions:

@@ -15,7 +15,6 @@ from findspot.catalogue import server_registry
 from findspot.catalogue.consent import (
     Agreements,
     BuildRecord,
-    clear_secrets,
     command_line,
     description,
     write_build_record,
@@ -117,9 +116,6 @@ class TestDescription:
         assert command_line(spec) == "run -e 'TOKEN=${MINE}' '--api-key=…' --password '…' --secret '…' x"
         (_, runs, *_) = description(spec)
         assert runs.endswith(" --password '…' --secret tool x"), "`npx --secret PACKAGE` would run it"
-        assert clear_secrets(spec) == ["KEY", "its command"]
-        web = ServerSpec("w", url="https://x", headers={"Authorization": "Bearer ${A}", "X-API-Key": "1"})
-        assert clear_secrets(web) == ["X-API-Key"]
 
     def test_a_secret_hides_no_command(self) -> None:
         key = "MIIEpAIBAAKCAQEA7xVbZq3mJp9RtLwYc2Fh8Ks1Dg4Nu6Xe5Ai0Bo7Cv3Qz9TyW"
@@ -149,7 +145,7 @@ class TestDescription:
         assert description(spec) == [
             "web",
             "  calls: https://x.example/mcp",
-            "  with: X-Trace=${AWS_SECRET_ACCESS_KEY}, Authorization=…",
+            "  with: Authorization=…, X-Trace=${AWS_SECRET_ACCESS_KEY}",
             "  login: clientId=${CLIENT}, clientSecret=…",
         ]
 

@@ -20,7 +20,7 @@ from findspot.catalogue.call_results import part_name
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions, Built, Outcome
 from findspot.catalogue.client_configs import name_problem
-from findspot.catalogue.consent import clear_secrets, command_line, description
+from findspot.catalogue.consent import command_line, description
 from findspot.catalogue.known_clients import SERVER, Machine
 from findspot.catalogue.server_registry import ADDED, ServerStatus
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, existing, find_configurations
@@ -322,6 +322,7 @@ def _print(text: str) -> None:
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_HIDDEN = re.compile(r"…(?!\$\{)|\*{4}")
 _PAIRS = {
     "--env": (re.compile(r"\s*([^\s=][^=]*?)\s*=(.*)", re.DOTALL), "NAME=VALUE"),
     "--header": (re.compile(r"([A-Za-z0-9_-]+)\s*[:=]\s*(.*)"), "NAME: VALUE"),
@@ -373,12 +374,13 @@ def add(
     value = {"status": "failed" if error else "success", "name": name, "tools": tools}
     reply.answer_program(value | ({"error": error} if error else {}), int(bool(error)))
     output.line(f"Added {spec.name}", bold=True)
-    for line in description(spec, asks=False)[1:]:
+    shown = description(spec, asks=False)[1:]
+    for line in shown:
         output.line(line)
-    if clear := clear_secrets(spec):
+    if _HIDDEN.search(" ".join(shown)):
         output.warn(
-            f"Stored as typed: {', '.join(clear)}. To store no secret, remove {name}, and add it with the "
-            "name of a variable, such as '${TOKEN}': that is read when the server starts."
+            "What is hidden here is stored as it was typed. For a secret, add the server with the name of a "
+            "variable, such as '${TOKEN}', which is read when it starts."
         )
     if error:
         output.warn(f"{name} did not answer: {error.rstrip('.')}. {spec.index_command} asks it again.")
