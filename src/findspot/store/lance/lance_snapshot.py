@@ -64,6 +64,8 @@ _PROBES = 24
 _COMMON, _MANY, _ALWAYS_ASKED = 0.1, 5_000, 4
 """The share of many chunks from which a word finds no candidates beside rarer ones; it still scores them.
 Of the 200 best chunks 0.93 are the same, of the first twenty 0.996, for two thirds of the time."""
+_AT_ONCE = 3
+"""Searches of one process: more are not faster, and each takes memory of its own."""
 _BATCH_ROWS = 8_192
 _FEW_FILES = 20_000
 """That a search is limited to by a condition; of more, the others are left out of what it finds."""
@@ -99,6 +101,7 @@ class VersionRows:
         self._tables, self._versions = tables, versions
         self._opened: dict[str, Table] = {}
         self._kept = Cache(KEPT_BYTES, _bytes_of)
+        self._turns = threading.BoundedSemaphore(_AT_ONCE)
 
     @cached_property
     def files(self) -> FileTable:
@@ -171,7 +174,7 @@ class VersionRows:
         The chunks themselves come with them: to fetch them afterwards would take four times as long.
         """
         table = self.table(name)
-        with self._tables.translated():
+        with self._turns, self._tables.translated():
             column = {"vector_column_name": "vector"} if kind == "vector" else {"fts_columns": "keywords"}
             asked: Any = table.search(query, query_type=kind, **column)
             if kind == "vector":
