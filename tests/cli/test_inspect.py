@@ -51,10 +51,9 @@ def test_status_inside_a_project_finds_its_root(shared: Program) -> None:
 
 
 def test_status_lists_what_was_left_out(shared: Program) -> None:
-    assert shared("status", "--skipped").out.splitlines() == [
-        "denied  .git/",
-        "binary  logo.png  (by extension)",
-    ]
+    everything = shared("status", "--skipped")
+    assert everything.out.splitlines() == ["denied  .git/", "binary  logo.png  (by extension)"]
+    assert everything.err.startswith("denied: never indexed, as dependencies, build output")
     assert shared("status", "--skipped", "binary").out == "binary  logo.png  (by extension)\n"
     listed = shared("status", "--skipped", "binary", "--json").json["skippedFiles"]
     assert listed == [{"path": "logo.png", "reason": "binary", "detail": "by extension"}]

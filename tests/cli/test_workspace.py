@@ -40,6 +40,7 @@ def test_it_is_listed_asked_about_once_and_indexed(
     assert "shop/shop_only.py" in findspot("files", "*_only.py", cwd=folder).out
     inside = findspot("search", "web_entry", "-n", "1", cwd=folder / "shop")
     assert "'web' fits better (web/web_only.py:1)" in inside.err
+    assert "hint: Name one of its members, such as shop." in findspot("delete", cwd=folder).err
     named = findspot("search", "web_entry", "--project", "w*", "-n", "1", cwd=folder / "shop")
     assert "web/web_only.py" in named.out
 

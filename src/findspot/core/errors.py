@@ -77,7 +77,8 @@ class SeveralProjectsError(ProjectNotDetectedError):
 
     def __init__(self, folder: str, names: str) -> None:
         message = f"{folder} is a workspace ({names}), and this is about one project."
-        FindspotError.__init__(self, message, hint="Name one of its members.")
+        example = names.partition(",")[0]
+        FindspotError.__init__(self, message, hint=f"Name one of its members, such as {example}.")
 
 
 class IndexNotFoundError(FindspotError):

@@ -74,12 +74,12 @@ def project_root(path: str | Path) -> Path:
 
 
 def _why_not(path: str | Path) -> str:
+    if Path(path).is_absolute():
+        return "Check its spelling."
     try:
-        working_folder()
+        return f"Check its spelling: it is looked for in {working_folder()}."
     except OSError:
-        if not Path(path).is_absolute():
-            return "The working folder is gone; change to one that is there."
-    return "There is no such folder."
+        return "The working folder is gone; change to one that is there."
 
 
 def storable_root(path: str | Path) -> Path:

@@ -39,6 +39,12 @@ _EVERY_REASON = "all"
 _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
 
 
+_MEANT = {
+    SkipReason.DENIED: "never indexed, as dependencies, build output, version control and credentials are",
+    SkipReason.MASKED: "indexed without the secrets in the lines named",
+}
+
+
 @command(path=True)
 @click.option(
     "--skipped",
@@ -69,11 +75,18 @@ def status(reply: Reply, project: str | None, skipped: str | None) -> None:
     reply.answer_program(shapes.STATUS(index_status) | files, exit_code)
     if not files:
         _show_status(index_status)
-    elif skips:
-        output.table([(str(s.reason), f"{s.path}  ({s.detail})" if s.detail else s.path) for s in skips])
     else:
-        output.note("Nothing was left out.")
+        _show_skips(skips)
     raise click.exceptions.Exit(exit_code)
+
+
+def _show_skips(skips: list[Skip]) -> None:
+    if not skips:
+        output.note("Nothing was left out.")
+        return
+    output.table([(str(s.reason), f"{s.path}  ({s.detail})" if s.detail else s.path) for s in skips])
+    for reason in _MEANT.keys() & {skip.reason for skip in skips}:
+        output.note(f"{reason}: {_MEANT[reason]}", dim=True)
 
 
 def show_members(workspace: Workspace, reply: Reply, here: str | None = None) -> None:
@@ -213,6 +226,12 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
     reply.give(value | {"total": len(listed), "storageSize": freed}, told if listed else nothing)
 
 
+_READ = (
+    "Read are manifests of Python (pyproject.toml, requirements*.txt, setup.cfg, setup.py, Pipfile) and of "
+    "JavaScript (package.json); those of other languages are not."
+)
+
+
 @command(project=True)
 def deps(reply: Reply, project: str | None) -> None:
     """List what a project depends on: names, versions and folders, and why one is not on this machine.
@@ -223,7 +242,7 @@ def deps(reply: Reply, project: str | None) -> None:
         listed = [each.as_dict() for each in list_dependencies(opened.root)]
         value = {"projectPath": str(opened.root), "dependencies": listed, "total": len(listed)}
     columns = "package=name ecosystem version direct folder missing"
-    if reply.table(value, "dependencies", columns, "No dependencies were found."):
+    if reply.table(value, "dependencies", columns, f"No dependencies were found. {_READ}"):
         direct, absent = (sum(bool(each[name]) for each in listed) for name in ("direct", "missing"))
         output.note(f"{direct:,} direct, {len(listed) - direct:,} indirect, {absent:,} not on this machine")
 
