@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator, is_property
-from findspot.graph.languages.language import Language
+from findspot.graph.languages.language import Language, listed
 from findspot.graph.memo import remembered
 from findspot.graph.modules import HEADERS
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
@@ -17,21 +17,7 @@ from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, Values, What
 from findspot.rank.roles import Role, role_of
 
 _PYTHON_TYPES = (str, bytes, list, dict, set, int, float, tuple, type, Exception)
-_OTHERS = """
-add all any append apply at bind call catch ceil charAt charCodeAt clear clone close collect concat
-contains copy create debug delete done emit empty end endsWith entries equals error every exec execute
-exists fetch fill filter finally find findIndex first flat flatMap flush fold forEach format from get
-getattr group has hasOwnProperty hashCode head includes indexOf info insert isEmpty item iter join keys
-last len length limit list load lock log map match max merge min name new next now of off on once open
-parse pipe pop post push put query raise read readline recv reduce refresh reject remove render replace
-request reset resolve result reverse run save search seek select send set shift show size skip sleep
-slice some sort splice split start startsWith status step stop stream strip sub submit substring sum
-take tell test text then throw times title toArray toFixed toJSON toList toLowerCase toString
-toUpperCase to_s trim type unlock unshift update upper unwrap validate value valueOf values wait warn
-warning with write zip
-"""
-
-COMMON_METHODS = frozenset(_OTHERS.split()).union(*map(dir, _PYTHON_TYPES))
+COMMON_METHODS = listed("common_methods.txt").union(*map(dir, _PYTHON_TYPES))
 """Names of methods that values of every language's own library have: on their own they say nothing."""
 
 

@@ -258,13 +258,12 @@ def mentions(
     """
     files = view.reader.snapshot.files
     homes = filter(None, (files.find(node.path) for node in nodes))
-    languages = [language_of(file.language) for file in homes]
+    languages = {language_of(file.language) for file in homes}
     families = {language.family for language in languages}
-    shared = any(language.shares == "project" for language in languages)
     near = {node.path for node in nodes} | _importing(view, nodes)
     alike = [d for node in nodes for d in view.graph.find(node.name)]
     defined = {(d.path, d.start_line) for d in alike}
-    may_name = _naming(nodes, near, alike, shared=shared)
+    may_name = _naming(nodes, near, alike, shared="project" in {each.shares for each in languages})
     found = (
         use
         for name in view.graph.doubts.called_names(nodes) or sorted({node.name for node in nodes})

@@ -45,10 +45,10 @@ def ask_history(
     if is_workspace(asked):
         return _of_members(asked, text, limit, offset, read)
     project = asked.only()
-    place = _place_here(project, text)
+    place = _place_named(project, text)
     if place is None:
         read(project.history)
-        place = _place_gone(project, text)
+        place = _place_named(project, text, gone=True)
     if place is not None:
         commits = project.history.of_lines(*place, offset + limit)
         return replace(commits, found=commits.found[offset:])
@@ -82,43 +82,33 @@ def _of_member(name: str, found: FoundCommit) -> FoundCommit:
     return replace(found, project=name, commit=replace(found.commit, changes=changes))
 
 
-_Place = tuple[str, tuple[int, int] | None]
+def _place_named(
+    project: Project, text: str, *, gone: bool = False
+) -> tuple[str, tuple[int, int] | None] | None:
+    """Return the file and lines that a word names: as a path, or as a symbol; None for any other text.
 
-
-def _place_here(project: Project, text: str) -> _Place | None:
-    """Return the file or folder and the lines that a word names: as a path, its end or a symbol."""
-    named, path, lines = _word(project, text)
-    if path and (project.root / path).exists():
-        return path, lines
-    with project.reader() as reader:
-        ends = [file.path for file in reader.snapshot.files.files if file.path.endswith(f"/{named}")]
-        if len(ends) == 1:
-            return ends[0], lines
-        found = Graph(reader.snapshot).find(text) if named else []
-    return (found[0].path, (found[0].start_line, found[0].end_line)) if found else None
-
-
-def _place_gone(project: Project, text: str) -> _Place | None:
-    """Return the deleted file that a word names; None for any other text."""
-    named, path, lines = _word(project, text)
-    if path and project.history.had_file(path):
-        return path, lines
-    is_path = named and (lines or "/" in text or language_of(text) != "text")
-    if is_path and project.history.commits is not None:
-        hint = "Name a path from the root of the project, or ask in words."
-        raise InvalidArgumentError(f"No file {named} is or was in this project.", hint=hint)
-    return None
-
-
-def _word(project: Project, text: str) -> tuple[str, str, tuple[int, int] | None]:
-    """Return a text of one word without its lines, as a path of the project, and the lines."""
+    A path may be a folder, may have been deleted (`gone`), and may be the end of one that only one file has.
+    """
     named = _PLACE.fullmatch(text)
     if named is None or len(text.split()) != 1:
-        return "", "", None
-    path = ""
+        return None
+    lines = (int(named[2]), int(named[3] or named[2])) if named[2] else None
     with contextlib.suppress(FindspotError, OSError, ValueError):  # a question is no path
         path = project.roots.relative(named[1])
-    return named[1], path, (int(named[2]), int(named[3] or named[2])) if named[2] else None
+        if (project.root / path).exists() or (gone and project.history.had_file(path)):
+            return path, lines
+    with project.reader() as reader:
+        ends = [file.path for file in reader.snapshot.files.files if file.path.endswith(f"/{named[1]}")]
+        if len(ends) == 1:
+            return ends[0], lines
+        found = Graph(reader.snapshot).find(text)
+    if found:
+        return found[0].path, (found[0].start_line, found[0].end_line)
+    is_path = any((lines, "/" in text, language_of(text) != "text"))
+    if gone and is_path and project.history.commits is not None:
+        hint = "Name a path from the root of the project, or ask in words."
+        raise InvalidArgumentError(f"No file {named[1]} is or was in this project.", hint=hint)
+    return None
 
 
 def commits_answer(commits: Commits, max_tokens: int) -> tuple[str, dict[str, Any]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 from functools import cached_property
-from importlib import resources
 
-from findspot.graph.languages.language import Language, ModuleFinder, by_last_part
+from findspot.graph.languages.language import Language, ModuleFinder, by_last_part, listed
 
 
 class ModulesByPath(ModuleFinder):
@@ -57,10 +56,6 @@ class RustModules(ModuleFinder):
         yield from next(filter(None, found), ())
 
 
-def _listed(name: str) -> frozenset[str]:
-    return frozenset(resources.files(__package__).joinpath(name).read_text("utf-8").split())
-
-
 class ByName(Language):
     """A language whose files all see each other."""
 
@@ -68,7 +63,7 @@ class ByName(Language):
     shares = "project"
     bare_members = True
     satellites = True
-    common_methods = _listed("library_methods.txt")
+    common_methods = listed("library_methods.txt")
 
 
 class C(ByName):
@@ -84,8 +79,8 @@ class Ruby(ByName):
     family = "ruby"
     finder = ModulesByPath
     constructors = frozenset({"initialize"})
-    functions = _listed("ruby_functions.txt")
-    common_methods = ByName.common_methods | functions | _listed("ruby_methods.txt")
+    functions = listed("ruby_functions.txt")
+    common_methods = ByName.common_methods | functions | listed("ruby_methods.txt")
     capitals_are_constants = True
 
 

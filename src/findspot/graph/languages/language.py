@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from importlib import resources
 
 from findspot.core.facts import ImportFact
 from findspot.graph.project_paths import ProjectPaths
@@ -54,6 +55,11 @@ def by_last_part(paths: Iterable[str]) -> dict[str, list[str]]:
     for path in paths:
         found.setdefault(path.rpartition("/")[2], []).append(path)
     return found
+
+
+def listed(name: str) -> frozenset[str]:
+    """Return the words of a file beside this one."""
+    return frozenset(resources.files(__package__).joinpath(name).read_text("utf-8").split())
 
 
 class Language:
