@@ -261,8 +261,9 @@ class Frequencies:
     counts: NDArray[np.int64]
 
     def of(self, word: str) -> int:
-        place = int(np.searchsorted(self.words, _hashes[word]))
-        is_held = place < self.words.size and self.words[place] == _hashes[word]
+        wanted = np.uint32(_hashes[word])  # of the type of `words`: those would be converted otherwise
+        place = int(np.searchsorted(self.words, wanted))
+        is_held = place < self.words.size and self.words[place] == wanted
         return int(self.counts[place]) if is_held else 0
 
     def row(self, corpus: str) -> tuple[Any, ...]:
