@@ -1,7 +1,8 @@
-"""A folder as an S3 bucket that can only be read, on loopback: `python -m benchmarks.object_store FOLDER PORT`.
+"""A folder as a bucket that can be read: `python -m benchmarks.object_store FOLDER PORT`, on loopback.
 
-The store of the tests keeps objects in memory and reads each of them whole. This one sends ranges of files, so it
-can hold an index of any size. The bucket has any name; give readers AWS_ENDPOINT_URL=http://127.0.0.1:PORT.
+The store of the tests keeps objects in memory and reads each of them whole. This one sends ranges of files,
+so it can hold an index of any size. The bucket has any name; readers need
+`AWS_ENDPOINT_URL=http://127.0.0.1:PORT`, a region and any keys.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 _REGION = "x-amz-bucket-region: us-east-1"
+_DATED = "Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT"
 _ENTRY = "<Contents><Key>{}</Key><Size>{}</Size><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>"
 
 
@@ -44,9 +46,8 @@ async def _answer(folder: Path, head: str, writer: asyncio.StreamWriter) -> None
         size = path.stat().st_size
         begin, end = _range(headers.get("range", ""), size)
         part = [f"Content-Range: bytes {begin}-{end - 1}/{size}"] if "range" in headers else []
-        about = [f"Content-Length: {end - begin}", f'ETag: "{path.stat().st_mtime_ns}"', "Accept-Ranges: bytes"]
-        dated = ["Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT"]
-        _begin(writer, "206 Partial Content" if part else "200 OK", [*part, *about, *dated])
+        about = [f"Content-Length: {end - begin}", f'ETag: "{path.stat().st_mtime_ns}"', _DATED]
+        _begin(writer, "206 Partial Content" if part else "200 OK", [*part, *about])
         if method == "GET":
             with path.open("rb") as file:
                 writer.write(os.pread(file.fileno(), end - begin, begin))
