@@ -79,15 +79,22 @@ def cancel(reply: Reply) -> NoReturn:
 
 @contextlib.contextmanager
 def unwinding_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM unwind the work, as Ctrl-C does: programs that it started are ended with it."""
+    """Let SIGTERM unwind the work, as Ctrl-C does: programs that it started are ended with it.
+
+    An event loop takes Ctrl-C between two steps of its tasks. So it does SIGTERM: in the middle of a step a
+    server may just have started that nobody has noted yet.
+    """
     received: list[SystemExit] = []
     if not terminal().is_own:
         yield
         return
 
-    def end(number: int, _frame: FrameType | None) -> None:
+    def end(number: int, frame: FrameType | None) -> None:
         received.append(SystemExit(128 + number))  # which an event loop does not catch, unlike other errors
-        raise received[0]
+        interrupt = signal.getsignal(signal.SIGINT)
+        if not callable(interrupt) or interrupt is signal.default_int_handler:
+            raise received[0]
+        interrupt(number, frame)
 
     previous = signal.signal(signal.SIGTERM, end)
     try:
