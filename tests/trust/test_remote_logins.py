@@ -44,7 +44,7 @@ def test_a_server_with_a_login(findspot: Program, make: MakeFolder, serve: Serve
         page, done = log_in(findspot, project, **own)
         assert (done.code, done.json) == (0, {"server": "web", "status": "logged_in"})
         assert "You can close this window" in page
-        assert "Read its tools: findspot tools index\n" in done.err
+        assert "Read its tools: `findspot tools index`\n" in done.err
 
         indexed = findspot("tools", "index", "-v", cwd=project, **own)
         assert (indexed.code, "1 tool in" in indexed.out) == (0, True), indexed.err
