@@ -37,6 +37,8 @@ def fit_result(result: Result, max_tokens: int) -> dict[str, Any]:
         del fitted["structuredContent"]
         if len(whole) < len(written) / 2:  # a longer text says the same: servers send both, as MCP asks
             whole = f"{whole}\n{written}".lstrip("\n")
+        else:
+            notes.append(f"Its structured content ({len(written):,} characters) was left out.")
     if len(whole) > room or written_chars(texts) - len(whole) > room:
         shown = _beginning(whole, room)
         content = [{"type": "text", "text": shown}, *(part for part in content if _text_of(part) is None)]

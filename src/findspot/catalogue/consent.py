@@ -155,13 +155,14 @@ def _digest(key: str, text: str) -> str:
 
 
 _SECRET_NAME = re.compile(
-    r"(?:.*[_-])?(?:KEY|API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT|CREDENTIALS?|AUTHORIZATION)", re.I
+    r"(?:.*[_-]|PG)?(?:KEY|API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PASSPHRASE|PAT|CREDENTIALS?|AUTH"
+    r"|AUTHORIZATION|BEARER)",
+    re.I,
 )
 _MAY_RUN = re.compile(r"[\s'\"`$;&|<>(){}\\/]")
 """A value without any of these is no command and no path."""
 
-_MAY_BE_PROGRAM = re.compile(r"[a-z0-9@._-]+")
-"""A word after an option may be run by a program that does not know the option: `npx --key PACKAGE`."""
+_HEADER_OPTIONS = ("--header", "-H")
 
 _ONE_WORD = re.compile(r"[A-Za-z0-9+/=_.~-]+")
 _RANDOM_RUN = re.compile(r"[A-Za-z0-9+=_-]{20,}")
@@ -194,13 +195,18 @@ def command_line(spec: ServerSpec, *, asks: bool = False) -> str:
 
 
 def _shown_argument(before: str, word: str, asks: bool) -> str:
-    """Return an argument, masked as a variable is if an option before it, or in it, has a secret's name."""
+    """Return an argument, masked if an option before it, or in it, has a secret's name.
+
+    In a question the word after an option is shown: `npx --secret PACKAGE` would run it.
+    """
     option, equals, value = word.partition("=")
     if equals and _SECRET_NAME.fullmatch(option):
-        return f"{option}={_shown_value(option, value)}"
-    is_value = before.startswith("-") and _SECRET_NAME.fullmatch(before) and not word.startswith("-")
-    if is_value and not (asks and _MAY_BE_PROGRAM.fullmatch(word)):
-        return _shown_value(before, word)
+        return f"{option}={_shown_value(option, value) if asks else without_literals(value)}"
+    if not asks and before in _HEADER_OPTIONS:
+        name, colon, value = word.partition(":")
+        return f"{name}{colon} {without_literals(value.strip())}"
+    if not asks and before.startswith("-") and _SECRET_NAME.fullmatch(before) and not word.startswith("-"):
+        return without_literals(word)
     return _masked(word)
 
 

@@ -237,12 +237,14 @@ class Resolver:
             nearest = [d for d in candidates if d.holder == holder]
             return None if self._is_of_library(view, holder) else nearest
         if name in view.language.functions:
-            return self._beside(candidates, owner)
+            return self._beside(candidates, view, owner)
         return [d for d in (*view.tops.get(name, ()), *candidates) if d.file is view and _is_called(d)]
 
-    def _beside(self, candidates: tuple[Def, ...], owner: Def | None) -> list[Def]:
-        """Return the methods that a method has beside it, or inherits."""
-        if owner is None or owner.is_type:
+    def _beside(self, candidates: tuple[Def, ...], view: SourceView, owner: Def | None) -> list[Def]:
+        """Return the methods that a method has beside it, or inherits; outside of all, those of the file."""
+        if owner is None:
+            return [d for d in candidates if d.file is view and d.parent is None]
+        if owner.is_type:
             return []
         around = self.types.around(owner)
         types = (around, *self.types.ancestors(around)) if around is not None else ()

@@ -45,6 +45,8 @@ def test_structured_content_alone_is_shown_as_text() -> None:
     assert "of 1,801 characters" in texts(fit_result(listed, 200))[-1], "nor in other words"
     short = {"content": [{"type": "text", "text": "One."}], "structuredContent": {"long": "é" * 2_000}}
     assert texts(fit_result(short, 200))[0].startswith('One.\n{"long": "éé')
+    other = {"content": [{"type": "text", "text": "x" * 700}], "structuredContent": {"long": "é" * 1_000}}
+    assert texts(fit_result(other, 200))[-1] == "Its structured content (1,012 characters) was left out."
 
 
 TINY = {"type": "image", "data": "aGk=", "mimeType": "image/png"}

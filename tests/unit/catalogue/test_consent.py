@@ -111,11 +111,20 @@ class TestDescription:
         ]
 
     def test_secrets_in_arguments_are_masked_unless_they_may_be_run(self) -> None:
-        words = ("-e", "TOKEN=${MINE}", "--api-key=hunter2", "--password", "Hunter2", "--secret", "tool", "x")
-        spec = replace(SPEC, args=words)
-        assert command_line(spec) == "run -e 'TOKEN=${MINE}' '--api-key=…' --password '…' --secret '…' x"
+        words = (
+            "-e",
+            "TOKEN=${MINE}",
+            "--api-key=hunter2",
+            "--password",
+            "p@ss word/1",
+            "--secret",
+            "Tool@^1",
+        )
+        spec = replace(SPEC, args=(*words, "--header", "Authorization: Bearer hunter2", "x"))
+        masked = "run -e 'TOKEN=${MINE}' '--api-key=…' --password '…' --secret '…'"
+        assert command_line(spec) == f"{masked} --header 'Authorization: …' x"
         (_, runs, *_) = description(spec)
-        assert runs.endswith(" --password '…' --secret tool x"), "`npx --secret PACKAGE` would run it"
+        assert " --secret 'Tool@^1' " in runs, "`npx --secret PACKAGE` would run it"
 
     def test_a_secret_hides_no_command(self) -> None:
         key = "MIIEpAIBAAKCAQEA7xVbZq3mJp9RtLwYc2Fh8Ks1Dg4Nu6Xe5Ai0Bo7Cv3Qz9TyW"

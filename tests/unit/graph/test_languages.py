@@ -173,6 +173,16 @@ end
     }
 
 
+def test_a_ruby_script_calls_what_it_defines_itself(tmp_path: Path) -> None:
+    """Even where Ruby's core has the name; and a constant may be made in several ways."""
+    ruby = "def warn(text)\n  puts text\nend\nwarn 'a'\nA, B = S.new, S.new\nC ||= S.new\nM::D = S.new\n"
+    used = "class S\n  def one; end\n  def two; end\n  def three; end\nend\nA.one\nC.two\nM::D.three\n"
+    with graph_of({"lib/script.rb": ruby, "lib/used.rb": used}, tmp_path) as graph:
+        edges = [edge for node in every_node(graph) for edge in graph.edges_of(node)]
+    calls = {(e.line, e.target.name) for e in edges if e.relation is Relation.CALL}
+    assert calls >= {(4, "warn"), (6, "one"), (7, "two"), (8, "three")}
+
+
 def test_a_call_in_swift_leads_to_the_only_definition_of_its_name(tmp_path: Path) -> None:
     """What types say was wrong too often; overrides count as what they override."""
     files = {

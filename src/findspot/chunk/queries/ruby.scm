@@ -4,7 +4,9 @@
 (singleton_method name: (_) @name body: (_)? @body) @definition.method
 (assignment left: (constant) @name right: (call receiver: (constant) @_maker method: (identifier) @_new block: (_)? @body)
   (#any-of? @_maker "Struct" "Class" "Data" "Module")) @definition.class
-(assignment left: (constant) @name) @definition.constant
+(assignment left: [(constant) @name (scope_resolution name: (constant) @name)]) @definition.constant
+(assignment left: (left_assignment_list (constant) @name)) @definition.constant
+(operator_assignment left: (constant) @name) @definition.constant
 (call method: (identifier) @_define arguments: (argument_list . (simple_symbol) @name)
   block: (_) @body (#eq? @_define "define_method")) @definition.method
 (call method: (identifier) @_runner arguments: (argument_list . (_) @name)

@@ -119,7 +119,9 @@ def _index_members(workspace: Workspace, reply: Reply, *, force: bool, yes: bool
     known = KnownWorkspaces(home_folder())
     before = workspace.statuses(check_disk=False)
     if workspace.folder not in known and not reply.json:
-        output.note(f"{workspace.folder} is a workspace of {len(before):,} projects:", bold=True)
+        output.note(
+            f"{workspace.folder} is a workspace of {output.count(len(before), 'project')}:", bold=True
+        )
         for name, status in before.items():
             output.note(f"  {name}  {status.project_path}")
         if can_ask():
