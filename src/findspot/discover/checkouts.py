@@ -86,6 +86,12 @@ def head_commit(checkout: Path) -> str | None:
     return packed[1] if packed else None
 
 
+def is_shallow(checkout: Path) -> bool:
+    """Return whether a clone has the newest commits only."""
+    git = git_folder(checkout)
+    return git is not None and (common_folder(git) / "shallow").exists()
+
+
 def exclude_file(checkout: Path) -> Path | None:
     git = git_folder(checkout)
     return common_folder(git) / "info" / "exclude" if git else None

@@ -17,7 +17,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import Progress
 from findspot.core.platforms import NO_WINDOW, python_command, python_environment
 from findspot.core.progress import CancelToken, ProgressSink
-from findspot.discover.checkouts import head_commit
+from findspot.discover.checkouts import head_commit, is_shallow
 from findspot.embed.embedder import Embedder
 from findspot.history.commit_log import Commit, commits_of_lines
 from findspot.history.commit_store import CommitStore
@@ -30,6 +30,7 @@ FEW_NEW = 20
 """Commits that are read before a question about history is answered; more are read beside it."""
 DEFAULT_LIMIT = 10
 _NO_COMMIT = "There is no commit here: history is that of a git repository."
+_SHALLOW = "This clone is shallow: older commits are not in it. `git fetch --unshallow` gets them."
 _LOOK_S = 0.2
 _LAST_LINE = 100_000
 _FRAME = re.compile(
@@ -189,7 +190,7 @@ class ProjectHistory:
             if self._head() is None:
                 return None, _NO_COMMIT
             if self._is_current():
-                return self.commits, None
+                return self.commits, self._gap()
         except InvalidArgumentError as error:  # git is missing, or refuses
             return self.commits, error.user_message
         self.update_soon()
@@ -203,7 +204,10 @@ class ProjectHistory:
         if self._head() is None:
             return Commits(place, (), warning=_NO_COMMIT, is_of_place=True)
         found = commits_of_lines(self._root, path, self._at_head(path, lines) if lines else None, limit)
-        return Commits(place, tuple(map(FoundCommit, found)), is_of_place=True)
+        return Commits(place, tuple(map(FoundCommit, found)), warning=self._gap(), is_of_place=True)
+
+    def _gap(self) -> str | None:
+        return _SHALLOW if is_shallow(self._root) else None
 
     def _at_head(self, path: str, lines: tuple[int, int]) -> tuple[int, int]:
         """Return where HEAD has lines of a file that may have been edited since."""

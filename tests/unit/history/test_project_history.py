@@ -143,6 +143,9 @@ def test_a_clone_that_has_not_everything_answers_from_what_it_has(
     commits = read_commits(clone, commit_ids(clone))
     assert "Merge the notes" in {commit.subject for commit in commits}
     assert sorted(path.name for path in (clone / ".git").rglob("*.pack")) == before  # nothing was fetched
+    if options[0] == "--depth":
+        told = ProjectHistory(clone, tmp_path, pytest.fail).of_lines(".", None).warning
+        assert "This clone is shallow" in (told or "")
 
 
 def test_no_program_of_the_repository_is_run(repository: Repository, tmp_path: Path) -> None:
