@@ -310,9 +310,8 @@ class CatalogueIndexer:
     def index_new(self, index: Path, provider: str | None, options: BuildOptions) -> Built:
         """Ask the servers that are new or changed, as the last run did, for their tools."""
         provider = read_build_record(self._home, index).provider if index.is_file() else provider
-        return self.index([], options, provider=provider, user_wide=index == self._paths[-1], refresh=False)[
-            1
-        ]
+        user_wide = index == self._paths[-1]
+        return self.index([], options, provider=provider, user_wide=user_wide, refresh=False)[1]
 
     def remembered(self, *, user_wide: bool = False) -> tuple[Path, ...]:
         return tuple(read_build_record(self._home, self._paths[-1 if user_wide else 0]).files)
@@ -406,8 +405,8 @@ def _nothing_named(path: Path, files: Sequence[Path], notes: Sequence[str]) -> I
     named = (
         f"{', '.join(map(str, files))} names no server and no tool" if files else "There is no file to read"
     )
-    told = [f"{note.rstrip('.')}." for note in notes]
+    reasons = [f"{note.rstrip('.')}." for note in notes]
     return InvalidArgumentError(
         f"{named}. The catalogue was not changed.",
-        hint=" ".join([*told, f"To have no catalogue, delete {path}."]),
+        hint=" ".join([*reasons, f"To have no catalogue, delete {path}."]),
     )

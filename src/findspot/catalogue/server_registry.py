@@ -201,7 +201,7 @@ class ServerRegistry:
         return list(found.values())
 
     def instructions(self, name: str) -> str:
-        """Return what a server told its clients when it was last asked, if it may be started."""
+        """Return the instructions that a server gave when it was last asked, if it may be started."""
         if not ((spec := self.find(name)) and self.is_usable(spec)):
             return ""
         records = (read_build_record(self.home, index).offers.get(name) for index in self.indexes)

@@ -368,8 +368,8 @@ def _mentions(view: ResearchView, change: Change) -> Iterator[tuple[str, int, st
         for corpus, reader in snapshot.keywords.items():
             hits = reader.search(dict.fromkeys(tokens(name)[:1], 1.0), 20)
             for chunk in snapshot.chunks.by_number([number for number, _ in hits]).values():
-                told = role_of(chunk.path) is Role.CHANGELOG  # of what was: it stays as it is
-                prose = not told and (corpus == Corpus.DOCS or is_data(chunk.language))
+                is_changelog = role_of(chunk.path) is Role.CHANGELOG  # it describes the past
+                prose = not is_changelog and (corpus == Corpus.DOCS or is_data(chunk.language))
                 if prose and chunk.path not in changed and (found := word.search(chunk.text)):
                     yield (
                         chunk.path,
