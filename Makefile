@@ -39,7 +39,7 @@ docs: $(STAMP)  ## Build the documentation site into build/docs
 # Three processes keep two cores busy, because tests also wait for servers and pipes.
 test test-all nightly: export PYTHONDONTWRITEBYTECODE :=
 # The tests of a module run in one process, which makes their fixtures once.
-TESTS := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder -n $(or $(JOBS),$(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 2) // 2)'))
+TESTS := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --max-worker-restart=0 -n $(or $(JOBS),$(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 2) // 2)'))
 
 test: $(STAMP)  ## Run every test that needs only Python (and git)
 	$(TESTS) -m "not programs and not nightly"

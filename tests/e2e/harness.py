@@ -265,7 +265,7 @@ class Pipe:
         """The processes that the server started and that still run."""
         found: list[int] = []
         for task in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
-            with contextlib.suppress(FileNotFoundError):  # a thread that ended this moment
+            with contextlib.suppress(OSError):  # a thread that ended this moment
                 found += map(int, task.read_text().split())
         return found
 
@@ -299,5 +299,5 @@ def is_running(pid: int) -> bool:
     """Whether a process lives; one that only waits to be reaped does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter when it ends between opening and reading
         return False

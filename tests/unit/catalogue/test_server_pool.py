@@ -16,6 +16,7 @@ import anyio
 import mcp_types as types
 import pytest
 
+from e2e.harness import is_running
 from findspot.catalogue import server_pool, transports
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.server_pool import (
@@ -72,14 +73,6 @@ def text(result: types.CallToolResult) -> Any:
     block = result.content[0]
     assert isinstance(block, types.TextContent)
     return json.loads(block.text) if block.text.startswith("{") else block.text
-
-
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 async def gone(pid: int) -> None:
