@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.memory import machine, pss_mb
 from findspot import Engine, SearchOptions, ToolSearchOptions
-from findspot.catalogue.catalogue_build import BuildOptions
+from findspot.catalogue.catalogue import BuildOptions
 from findspot.catalogue.tool_record import SearchMode
 from findspot.embed.embedder import model_name
 from findspot.embed.provider_registry import open_embedder

@@ -20,8 +20,7 @@ from typing import Any
 
 from benchmarks.metrics import TOP, ndcg
 from findspot import Engine
-from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.catalogue_build import BuildOptions
+from findspot.catalogue.catalogue import BuildOptions, Catalogue
 from findspot.catalogue.tool_record import SearchMode, ToolResults, ToolSearchOptions
 
 CATALOGUES = {

@@ -13,8 +13,7 @@ from findspot.core.errors import FindspotError, IndexBusyError
 from findspot.core.files import folder_bytes, read_json
 from findspot.core.paths import home_folder, index_folder, is_folder
 from findspot.core.settings import Settings
-from findspot.discover.checkouts import folders_around
-from findspot.discover.repositories import remote_address, repository_address
+from findspot.discover.checkouts import folders_around, remote_address, repository_address
 
 if TYPE_CHECKING:
     from findspot.store.store_protocol import Store

@@ -31,8 +31,7 @@ from findspot.core.model import IndexReport, Skip, SkipReason
 from findspot.core.paths import Roots, index_folder, project_root, storable_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
-from findspot.discover.admission import not_indexable
-from findspot.discover.walk import classify, walk
+from findspot.discover.walk import classify, not_indexable, walk
 from findspot.embed.embedder import Embedder, model_name
 from findspot.embed.provider_registry import OpenEmbedder, OpenModels
 from findspot.graph import resolve_waiting

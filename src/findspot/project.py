@@ -28,8 +28,8 @@ from findspot.core.model import (
 from findspot.core.paths import Roots, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
-from findspot.discover.admission import NOTED, left_out_notes
 from findspot.discover.checkouts import head_commit
+from findspot.discover.walk import NOTED, left_out_notes
 from findspot.embed.provider_registry import IN_THE_BOX, OpenEmbedder
 from findspot.graph import given_up_note, pending_note, resolve_waiting
 from findspot.index_folders import repository_of

@@ -1,4 +1,4 @@
-/* Which parts of a text use which names; see `findspot.chunk.capsule`. */
+/* Which parts of a text use which names; see `findspot.chunk.dispatch`. */
 #include "native.h"
 
 typedef struct {

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from findspot.catalogue.client_configs import named, parse_config, value_at
 from findspot.catalogue.known_clients import BY_NAME, Machine
+from findspot.catalogue.server_sources import named, parse_config, value_at
 from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli.clients.config_files import command_in, with_server
 from program import TIMEOUT_S, Outcome, Program

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from findspot.core.config import MAX_CONFIG_BYTES
+from findspot.core.files import MAX_YAML_BYTES
 from findspot.core.settings import KEYS, Key
-from findspot.core.yaml_text import MAX_YAML_BYTES
 
 _HEAD = """\
 # Configuration

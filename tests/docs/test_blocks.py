@@ -16,8 +16,8 @@ from pages import PAGES, ROOT, WRITTEN, anchors, blocks, links_to_headings, name
 from reference import GENERATED, generated
 
 from contents import write_files
-from findspot.catalogue.client_configs import Entry, parse_config, read_entry
 from findspot.catalogue.known_clients import CLIENTS
+from findspot.catalogue.server_sources import Entry, parse_config, read_entry
 from findspot.core.config import ci_branch
 from findspot.core.settings import KEYS, TOOLSETS
 from findspot.search.token_budget import token_count

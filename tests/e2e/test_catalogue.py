@@ -14,8 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from e2e.conftest import Connect
 from e2e.harness import Connection, text_of, until
-from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.catalogue_build import BuildOptions
+from findspot.catalogue.catalogue import BuildOptions, Catalogue
 from findspot.embed.provider_registry import open_embedder
 
 EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"

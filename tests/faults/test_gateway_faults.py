@@ -13,8 +13,8 @@ from pathlib import Path
 import anyio
 
 from e2e.harness import until
-from findspot.catalogue.consent import Agreements
 from findspot.catalogue.server_pool import ServerCallError, ServerPool
+from findspot.catalogue.server_registry import Agreements
 from findspot.catalogue.server_sources import ServerSpec
 
 SERVER = Path(__file__).parents[1] / "calling_server.py"

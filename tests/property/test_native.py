@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiled import compiled_part
-from findspot.chunk.capsule import used_names_in_python
+from findspot.chunk.dispatch import used_names_in_python
 from findspot.chunk.imports import Import
 from findspot.discover.secrets import keyword_finder_in_python, mixed_runs_in_python
 from findspot.store.vector_segments import Segment, scores_in_python

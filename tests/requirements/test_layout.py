@@ -11,7 +11,7 @@ from findspot import Project
 from findspot.chunk.dispatch import MAX_CHUNKS
 from findspot.core.config import load_settings, starter_config
 from findspot.core.files import MAX_JSON_BYTES
-from findspot.discover.admission import MAX_DEPTH
+from findspot.discover.walk import MAX_DEPTH
 from findspot.project import MAX_PATH_RESULTS
 from kept_workers import open_project
 

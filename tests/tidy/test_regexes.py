@@ -29,8 +29,7 @@ QUESTIONS = ("rank", "serve")
 """Packages that read what users say, and their own settings."""
 
 LIMITED = {
-    "chunk/capsule.py": "(?:\\n[ \\t]*|[ \\t]+)(?:#|//|--)",  # a signature of some hundred characters
-    "discover/outer_rules.py": "(?s)\\s*\\[\\s*([\\w.-]+)",  # a line of the user's own git configuration
+    "chunk/dispatch.py": "(?:\\n[ \\t]*|[ \\t]+)(?:#|//|--)",  # a signature of some hundred characters
 }
 """Regular expressions whose text is short, by how they begin."""
 

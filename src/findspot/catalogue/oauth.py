@@ -36,9 +36,8 @@ from mcp.shared.auth import (
 )
 from pydantic import BaseModel, Field
 
-from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.server_registry import LoginRequiredError, ServerRegistry
-from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.server_sources import MissingVariableError, ServerSpec
 from findspot.catalogue.transports import RemoteHttp, RemoteServerError, refusal
 from findspot.core.config import is_loopback
 from findspot.core.errors import InvalidArgumentError

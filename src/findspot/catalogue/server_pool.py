@@ -30,11 +30,15 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from findspot.catalogue.client_configs import MissingVariableError
-from findspot.catalogue.consent import Agreements, ServerOffers
 from findspot.catalogue.indexfile import read_definition
-from findspot.catalogue.server_registry import LoginRequiredError
-from findspot.catalogue.server_sources import NESTED_VARIABLE, START_TIMEOUT_S, ServerSpec, with_server_name
+from findspot.catalogue.server_registry import Agreements, LoginRequiredError, ServerOffers
+from findspot.catalogue.server_sources import (
+    NESTED_VARIABLE,
+    START_TIMEOUT_S,
+    MissingVariableError,
+    ServerSpec,
+    with_server_name,
+)
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.catalogue.transports import (
     MAX_MESSAGE_BYTES,

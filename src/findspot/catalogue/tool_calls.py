@@ -12,7 +12,6 @@ from typing import Any
 import anyio
 
 from findspot.catalogue.catalogue import AccessState, Catalogue
-from findspot.catalogue.consent import Standing
 from findspot.catalogue.server_pool import (
     DEFAULT_TIMEOUT_S,
     CallHandlers,
@@ -22,6 +21,7 @@ from findspot.catalogue.server_pool import (
     ServerPool,
     ServerTimeoutError,
 )
+from findspot.catalogue.server_registry import Standing
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import CallEnd, CallRecord, ToolDefinition
 from findspot.core.errors import FindspotError

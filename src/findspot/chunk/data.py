@@ -8,7 +8,7 @@ import sys
 from itertools import pairwise
 from typing import Any
 
-from findspot.chunk.splitting import MAX_CHARS, Draft, Rows, SourceLines, cut_lines, pack
+from findspot.chunk.splitting import MAX_CHARS, Draft, Rows, SourceLines, cut_lines, pack, rows_between
 
 MAX_DEPTH = 8
 """Levels of keys looked into; below that an entry is cut between lines."""
@@ -55,7 +55,7 @@ def _entries(lines: SourceLines, language: str, indents: list[int]) -> list[Rows
     else:
         level = _level(indents) if language in _BRACKETED else 0
         starts = [row for row, indent in enumerate(indents) if indent <= level]
-    return _between([_above(row, lines) for row in starts], 0, last)
+    return rows_between([_above(row, lines) for row in starts], 0, last)
 
 
 def _within(entry: Rows, lines: SourceLines, indents: list[int]) -> list[Rows]:
@@ -70,7 +70,7 @@ def _within(entry: Rows, lines: SourceLines, indents: list[int]) -> list[Rows]:
         inside = indents[first + 1 : last + 1]
         level = _level(inside)
         starts = [row for row, indent in enumerate(inside, first + 1) if indent <= level]
-        inner = _between([_above(row, lines) for row in starts], first, last)
+        inner = rows_between([_above(row, lines) for row in starts], first, last)
         if len(inner) > 1:
             todo.extend((rows, depth + 1) for rows in reversed(inner))
         else:
@@ -97,11 +97,6 @@ def _above(row: int, lines: SourceLines) -> int:
     while row > 0 and lines.lines[row - 1].lstrip().startswith(_COMMENT):
         row -= 1
     return row
-
-
-def _between(starts: list[int], first: int, last: int) -> list[Rows]:
-    rows = [first, *(row for row in starts if first < row <= last), last + 1]
-    return [(start, after - 1) for start, after in pairwise(rows) if start < after]
 
 
 def _key(first: int, last: int, lines: SourceLines) -> str | None:

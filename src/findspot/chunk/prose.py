@@ -7,8 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 
-from findspot.chunk.plain import paragraphs
-from findspot.chunk.splitting import MAX_CHARS, Draft, Rows, SourceLines, pack
+from findspot.chunk.splitting import MAX_CHARS, Draft, Rows, SourceLines, pack, paragraphs
 
 _FENCED = ("markdown", "mdx")
 """Languages whose code stands between fences."""

@@ -23,10 +23,12 @@ from urllib.parse import urlsplit
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import (
+    MAX_YAML_BYTES,
     ContentError,
     json_bytes,
     make_private_dir,
     parse_json,
+    parse_yaml,
     read_below,
     read_named,
     reason,
@@ -46,7 +48,6 @@ from findspot.core.settings import (
     Key,
     Settings,
 )
-from findspot.core.yaml_text import MAX_YAML_BYTES, parse_yaml
 
 _log = get_logger("config")
 

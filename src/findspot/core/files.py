@@ -29,6 +29,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, Self
@@ -43,6 +44,7 @@ from findspot.core.paths import GITIGNORE, home_folder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 State = tuple[int, int, int, int]
 """Values that change whenever a file changes."""
@@ -539,3 +541,54 @@ def release_pages(mapped: NDArray[Any]) -> None:
         owner = owner.base
     if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         owner.madvise(mmap.MADV_DONTNEED)
+
+
+MAX_YAML_BYTES = 32 * 1024
+"""Parsing takes about 10 µs per byte."""
+
+_MAX_DEPTH = 20
+
+
+@lru_cache(maxsize=4)
+def parse_yaml(data: bytes | str) -> Any:
+    """Return the value of YAML text; ContentError, which names at most a line, when it has none for us."""
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        return yaml.load(data, _yaml_loader())
+    except ContentError:
+        raise
+    except yaml.MarkedYAMLError as error:
+        line = f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ContentError(f"not valid YAML{line}") from None
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
+        raise ContentError("not valid YAML") from None
+
+
+@lru_cache(maxsize=1)
+def _yaml_loader() -> type[Any]:
+    """Return the library's safe loader without what can be made to grow; ContentError where it would."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            line = self.peek_event().start_mark.line + 1
+            if self.check_event(yaml.AliasEvent):
+                raise ContentError(f"an alias at line {line}, where none is read")
+            if self.depth >= _MAX_DEPTH:
+                raise ContentError(f"nested too deeply at line {line}")
+            self.depth += 1
+            try:
+                return super().compose_node(parent, index)
+            finally:
+                self.depth -= 1
+
+        def flatten_mapping(self, node: Any) -> None:
+            for key, _ in node.value:
+                if key.tag == "tag:yaml.org,2002:merge":
+                    line = key.start_mark.line + 1
+                    raise ContentError(f"a merge key at line {line}, where none is read")
+
+    return Loader

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from findspot.chunk.capsule import doc_comment, signature
+from findspot.chunk.dispatch import doc_comment, signature
 from findspot.chunk.splitting import SourceLines
 from findspot.core.facts import Relation
 from findspot.core.paths import SCHEME

@@ -28,8 +28,7 @@ from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
 from findspot.core.utc_time import utc_now
-from findspot.discover.admission import left_out_notes
-from findspot.discover.walk import Discovery, look, walk
+from findspot.discover.walk import Discovery, left_out_notes, look, walk
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import provider_named
 from findspot.graph import given_up_note, store_edges

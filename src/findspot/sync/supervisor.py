@@ -22,7 +22,7 @@ from findspot.core.log import get_logger
 from findspot.core.paths import is_folder, stat_of
 from findspot.core.progress import CancelToken
 from findspot.core.settings import Settings
-from findspot.discover.outer_rules import state_above
+from findspot.discover.ignore import state_above
 from findspot.store.store_protocol import Store
 from findspot.sync.changed_paths import EVERYTHING
 from findspot.sync.strategies import Strategy, start_strategy, strategy_in_force

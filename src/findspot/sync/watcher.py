@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
-from findspot.core.file_events import Reports, reported
 from findspot.core.log import get_logger
 from findspot.core.model import Stamp
 from findspot.core.paths import is_folder, path_below
@@ -15,6 +14,48 @@ from findspot.core.platforms import remote_kind
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.walk import walk
 from findspot.sync.changed_paths import EVERYTHING, changed_path
+
+Reports = Generator[set[str], None, None]
+"""Batches of changed paths, absolute; an empty one when nothing happened for a while."""
+
+
+def reported(
+    folders: Iterable[str | Path],
+    stop: threading.Event,
+    *,
+    tick_ms: int,
+    step_ms: int,
+    gather_ms: int,
+    recursive: bool,
+) -> Reports:
+    """Yield changes as they are reported, until stopped; OSError where the system refuses to watch.
+
+    A batch ends when nothing more comes within `step_ms`, after `gather_ms` in any case.
+    """
+    from watchfiles import watch
+    from watchfiles._rust_notify import WatchfilesRustInternalError
+
+    source = watch(
+        *folders,
+        watch_filter=None,
+        debounce=gather_ms,
+        step=step_ms,
+        stop_event=stop,
+        rust_timeout=tick_ms,
+        yield_on_timeout=True,
+        raise_interrupt=False,
+        force_polling=False,
+        recursive=recursive,
+        ignore_permission_denied=True,
+    )
+    try:
+        for changes in source:
+            yield {path for _, path in changes}
+    except WatchfilesRustInternalError as error:
+        raise OSError(str(error)) from error
+    finally:
+        source.close()
+
 
 _log = get_logger("sync")
 

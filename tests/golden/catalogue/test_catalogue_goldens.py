@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.catalogue_build import BuildOptions
+from findspot.catalogue.catalogue import BuildOptions
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.embed.provider_registry import open_embedder
 from goldens import compare

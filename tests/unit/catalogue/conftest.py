@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.catalogue_build import BuildOptions, Built
+from findspot.catalogue.catalogue import BuildOptions, Built, Catalogue
 from findspot.embed.provider_registry import open_embedder
 
 SERVER = Path(__file__).with_name("example_server.py")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.consent import read_build_record, write_build_record
+from findspot.catalogue.server_registry import read_build_record, write_build_record
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.indexfile import fields, searchable_text, token_counts
-from findspot.catalogue.server_sources import ServerSpec, existing, read_sources
+from findspot.catalogue.server_sources import MissingVariableError, ServerSpec, existing, read_sources
 from findspot.catalogue.tool_record import (
     CatalogueCorruptError,
     SearchMode,

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from findspot.catalogue import server_pool
-from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.catalogue_build import Built
-from findspot.catalogue.consent import read_build_record
+from findspot.catalogue.catalogue import Built, Catalogue
 from findspot.catalogue.indexfile import parse_index, read_index
 from findspot.catalogue.search_modes import EmbeddingStrategy
+from findspot.catalogue.server_registry import read_build_record
 from findspot.catalogue.transports import ProcessNotes
 from findspot.engine import Engine
 from remote_server import RemoteServer

@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.client_configs import (
+from findspot.catalogue.known_clients import Machine, project_files, user_files
+from findspot.catalogue.server_sources import (
     MissingVariableError,
+    ServerSpec,
     expand,
+    find_configurations,
     input_variable,
+    read_sources,
     server_table,
     without_literals,
 )
-from findspot.catalogue.known_clients import Machine, project_files, user_files
-from findspot.catalogue.server_sources import ServerSpec, find_configurations, read_sources
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import InvalidArgumentError
 

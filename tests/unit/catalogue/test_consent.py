@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from findspot.catalogue import server_registry
-from findspot.catalogue.consent import (
+from findspot.catalogue.server_registry import (
     Agreements,
     BuildRecord,
+    ServerRegistry,
     command_line,
     description,
     write_build_record,
 )
-from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import WORKSPACE, ServerSpec
 
 SPEC = ServerSpec("notes", command="run", args=("-x",), env={"KEY": "1"}, source=Path("/p/.mcp.json"))

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from findspot.catalogue import transports
-from findspot.catalogue.consent import Agreements
 from findspot.catalogue.server_pool import ServerAnswer, ServerPool, ask_servers
+from findspot.catalogue.server_registry import Agreements
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from remote_server import RemoteServer
 

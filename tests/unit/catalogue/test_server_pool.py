@@ -18,7 +18,6 @@ import pytest
 
 from e2e.harness import is_running
 from findspot.catalogue import server_pool, transports
-from findspot.catalogue.consent import Agreements
 from findspot.catalogue.server_pool import (
     MAX_TIMEOUT_S,
     CallHandlers,
@@ -28,6 +27,7 @@ from findspot.catalogue.server_pool import (
     ServerPool,
     ServerTimeoutError,
 )
+from findspot.catalogue.server_registry import Agreements
 from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
 
 SERVER = Path(__file__).parents[2] / "calling_server.py"

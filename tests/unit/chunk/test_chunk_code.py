@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from findspot.chunk import grammars
-from findspot.chunk.capsule import strip_markers
-from findspot.chunk.dispatch import UNPARSED, chunk_file
+from findspot.chunk.dispatch import UNPARSED, chunk_file, strip_markers
 from findspot.chunk.grammars import (
     NAME_BYTES,
     READ_BYTES,

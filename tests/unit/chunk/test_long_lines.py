@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from findspot.chunk.dispatch import CHARACTER, SYNTAX, chunk_file
-from findspot.chunk.plain import PIECE_CHARS
+from findspot.chunk.splitting import PIECE_CHARS
 from findspot.core.model import Chunk, ChunkType, Corpus, Hit, SourceFile, Span
 from findspot.search.definitions import joined
 from findspot.search.freshness import located

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from findspot.core.config import is_loopback, load_settings
-from findspot.core.files import ContentError
-from findspot.core.yaml_text import parse_yaml
+from findspot.core.files import ContentError, parse_yaml
 
 
 def load(root: Path, text: str | None, **environ: str) -> Any:

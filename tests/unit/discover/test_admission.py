@@ -7,8 +7,8 @@ import pytest
 from contents import DEFAULT_FILES
 from findspot.core.model import Corpus
 from findspot.core.paths import is_denied
-from findspot.discover.admission import compiled, corpus_of
 from findspot.discover.root_folder import cleaned, is_unsafe, nfc, spelled_out
+from findspot.discover.walk import compiled, corpus_of
 
 FOLDERS = [
     "node_modules", "jspm_packages", "bower_components", "vendor", ".venv", "venv", ".git", ".hg", ".svn",

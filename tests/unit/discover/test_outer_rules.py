@@ -8,7 +8,7 @@ import pytest
 
 from contents import files_wanted, write_files
 from findspot.core.model import SkipReason
-from findspot.discover.outer_rules import global_excludes, state_above
+from findspot.discover.ignore import global_excludes, state_above
 from findspot.discover.walk import classify, walk
 from trust.conftest import run_git
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.discover.repositories import named_folder, remote_address, repository_address
+from findspot.discover.checkouts import named_folder, remote_address, repository_address
 
 LOGIN = ":".join(("alice", "s3cret"))
 """In two parts: a password in an address counts as a secret, and this file would not be indexed."""

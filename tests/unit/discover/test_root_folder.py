@@ -10,8 +10,8 @@ import pytest
 
 from findspot.core.files import Folder, TooLargeError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
-from findspot.discover.admission import not_indexable
 from findspot.discover.root_folder import read_file
+from findspot.discover.walk import not_indexable
 
 
 def source(path: str) -> SourceFile:

@@ -17,9 +17,8 @@ from contents import files_wanted
 from contents import write_files as write
 from findspot.core.errors import InvalidPatternError, SystemLimitError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
-from findspot.discover.admission import left_out_notes
 from findspot.discover.ignore import MAX_GLOBS, MAX_IGNORE_BYTES, MAX_RULES
-from findspot.discover.walk import Discovery, classify, walk
+from findspot.discover.walk import Discovery, classify, left_out_notes, walk
 from trust.conftest import run_git as git
 
 

@@ -15,7 +15,7 @@ from findspot.core.caller import working_folder
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.model import Query, Skip, SkipReason
 from findspot.core.paths import absolute
-from findspot.discover.named_files import MOST_BYTES, files_at, is_below, unrestricted
+from findspot.discover.walk import MOST_BYTES, files_at, is_below, unrestricted
 from findspot.graph import Graph, Outline
 from findspot.project import Project
 from findspot.rank.roles import is_test

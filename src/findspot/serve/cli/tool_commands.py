@@ -17,13 +17,16 @@ import anyio
 import click
 
 from findspot.catalogue.call_results import part_name
-from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.catalogue_build import BuildOptions, Built, Outcome
-from findspot.catalogue.client_configs import name_problem
-from findspot.catalogue.consent import command_line, description
+from findspot.catalogue.catalogue import BuildOptions, Built, Catalogue, Outcome
 from findspot.catalogue.known_clients import SERVER, Machine
-from findspot.catalogue.server_registry import ADDED, ServerStatus
-from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, existing, find_configurations
+from findspot.catalogue.server_registry import ADDED, ServerStatus, command_line, description
+from findspot.catalogue.server_sources import (
+    START_TIMEOUT_S,
+    ServerSpec,
+    existing,
+    find_configurations,
+    name_problem,
+)
 from findspot.catalogue.tool_record import SearchMode, ToolDefinition, ToolSearchOptions
 from findspot.core.errors import InvalidArgumentError, first_cause
 from findspot.core.files import parse_json

@@ -36,7 +36,7 @@ from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.log import get_logger
 from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, expanded, index_key, project_root
 from findspot.core.settings import CATALOGUE_TOOLSET
-from findspot.discover.repositories import repository_address
+from findspot.discover.checkouts import repository_address
 from findspot.index_folders import covering_root
 from findspot.serve.mcp.sdk import Context
 

@@ -21,8 +21,7 @@ from findspot.core.errors import (
     SeveralProjectsError,
 )
 from findspot.core.model import IndexReport
-from findspot.discover.checkouts import find_root
-from findspot.discover.repositories import named_folder, repository_address
+from findspot.discover.checkouts import find_root, named_folder, repository_address
 from findspot.serve.mcp.access import INDEX_ID
 from findspot.serve.mcp.client import Reply
 from findspot.serve.mcp.tool import Answer, AnsweredError, PathNotIndexedError

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.catalogue_build import BuildOptions
+from findspot.catalogue.catalogue import BuildOptions, Catalogue
 from findspot.embed.provider_registry import IN_THE_BOX, open_embedder
 from findspot.serve.mcp.tool import sent_schema, wire_tool
 from findspot.serve.mcp.tools import all_tools

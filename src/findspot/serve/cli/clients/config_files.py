@@ -15,8 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.client_configs import named, parse_config, read_entry, value_at
 from findspot.catalogue.known_clients import SERVER, Client
+from findspot.catalogue.server_sources import named, parse_config, read_entry, value_at
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import (
     content_hash,

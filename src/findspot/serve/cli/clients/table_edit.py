@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from findspot.catalogue.client_configs import parse_config, value_at
+from findspot.catalogue.server_sources import parse_config, value_at
 from findspot.text.jsonc import MalformedError, Node, after_blank, parse
 
 _CANNOT = "it is written in a way that cannot be changed safely"
