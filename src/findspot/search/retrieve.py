@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -137,20 +138,25 @@ def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tu
     """Return chunks that define a name of the query, wherever they rank, and whether tests alone know it."""
     if question.query.corpus is not Corpus.CODE:
         return {}, False
-    defining: dict[int, tuple[Definition, ...]] = {}
-    roles: set[Role | None] = set()
     names = question.reading.names[:MAX_NAMES]
-    symbols = snapshot.symbols
-    for name in dict.fromkeys(name.lower() for name in names):
-        found = symbols.definitions([name], LISTED_DEFINITIONS)
-        tested = found or symbols.definitions([f"{name}{end}" for end in TEST_OF], LISTED_DEFINITIONS)
-        roles.update(_role(snapshot, definition) for definition in tested)
-        if len(found) > MAX_DEFINITIONS:
-            found = [definition for definition in found if _is_main(snapshot, definition, names)]
-        if len(found) <= MAX_DEFINITIONS:
-            for definition in found:
-                defining[definition.number] = (*defining.get(definition.number, ()), definition)
+    known = _definitions(snapshot, dict.fromkeys(name.lower() for name in names))
+    tests = {name: [f"{name}{end}" for end in TEST_OF] for name, found in known.items() if not found}
+    tested = _definitions(snapshot, chain.from_iterable(tests.values()))
+    roles = {_role(snapshot, each) for found in (known | tested).values() for each in found}
+    defining: dict[int, tuple[Definition, ...]] = {}
+    for found in known.values():
+        few = found if len(found) <= MAX_DEFINITIONS else [d for d in found if _is_main(snapshot, d, names)]
+        for definition in few if len(few) <= MAX_DEFINITIONS else ():
+            defining[definition.number] = (*defining.get(definition.number, ()), definition)
     return defining, roles == {Role.TEST}
+
+
+def _definitions(snapshot: Snapshot, names: Iterable[str]) -> dict[str, list[Definition]]:
+    """Return the definitions of each of these lower-cased names, which are looked up together."""
+    found: dict[str, list[Definition]] = {name: [] for name in names}
+    for definition in snapshot.symbols.definitions(list(found), LISTED_DEFINITIONS * len(found)):
+        found[definition.name].append(definition)
+    return found
 
 
 def _by_export(snapshot: Snapshot, question: Question, numbers: Numbers, keyword: Column) -> frozenset[int]:

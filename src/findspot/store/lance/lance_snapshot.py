@@ -11,6 +11,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -135,15 +136,18 @@ class VersionRows:
         for batch in self.batches(name, fields or schema_of(name).names, condition):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
-    def look_up(self, name: str, field: str, value: str | int) -> list[tuple[Any, ...]]:
-        """Return the rows with a value of a field that has an index; the last answers are kept."""
-        key = name, field, value
-        found = self._kept.get(key)
-        if found is None:
-            quoted = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else value
-            found = list(self.all(name, condition=f"{field} = {quoted}"))
-            self._kept.put(key, found)
-        return list(found)
+    def look_up(self, name: str, field: str, *values: str | int) -> list[tuple[Any, ...]]:
+        """Return the rows with these values of a field that has an index; the last answers are kept."""
+        found = {value: self._kept.get((name, field, value)) for value in values}
+        if missing := [value for value, rows in found.items() if rows is None]:
+            found |= {value: [] for value in missing}
+            place = schema_of(name).names.index(field)
+            listed = ", ".join(map(_quoted, missing))
+            for row in self.all(name, condition=f"{field} IN ({listed})"):
+                found[row[place]].append(row)
+            for value in missing:
+                self._kept.put((name, field, value), found[value])
+        return list(chain.from_iterable(found.values()))
 
     def chunks(self, numbers: Iterable[int]) -> dict[int, PackedChunk]:
         """Return chunks by number; those that are not kept are fetched together."""
@@ -200,6 +204,10 @@ class VersionRows:
 
 def _chunks_in(rows: Any) -> Iterator[PackedChunk]:
     return map(PackedChunk, rows.column("number").to_pylist(), rows.column("packed").to_pylist())
+
+
+def _quoted(value: str | int) -> str:
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
 
 
 def _bytes_of(value: Any) -> int:
@@ -370,11 +378,7 @@ class PublishedSymbols(SymbolRows):
         return {row[0] for row in self._rows.all(DEFINITIONS_TABLE, ("number",), f"kind IN ({listed})")}
 
     def _named(self, names: Sequence[str]) -> list[SymbolRow]:
-        found = [
-            row
-            for name in dict.fromkeys(names)
-            for row in self._rows.look_up(DEFINITIONS_TABLE, "name", name)
-        ]
+        found = self._rows.look_up(DEFINITIONS_TABLE, "name", *names)
         return sorted(((row[0], *row[2:]) for row in found), key=itemgetter(1, 4))
 
 
