@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from findspot.catalogue.tool_record import CallEnd, CallRecord
-from findspot.serve.activity import log_call
+from findspot.serve import activity
 from program import Outcome, Program
 
 EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
@@ -146,24 +145,24 @@ def test_texts_cannot_speak_to_the_terminal(run: Run, root: Path) -> None:
 def test_the_log_shows_the_latest_calls(run: Run, findspot: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("tools", "log").out == "No calls have been logged.\n"
     monkeypatch.setenv("FINDSPOT_HOME", str(findspot.home))
-    for server, outcome in (("fs", CallEnd.OK), ("weather", CallEnd.TIMED_OUT), ("fs", CallEnd.TOOL_ERROR)):
-        log_call(CallRecord(server, f"{server}__do", "some client", outcome, 1_234.5, 40, 20_480))
+    for tool, outcome in (("fs__do", "ok"), ("weather__do", "SERVER_TIMEOUT"), ("fs__do", "error")):
+        activity.note(activity.Entry("some client", "", "call_tool", tool, (), 0, outcome, 1_234.5, 512))
+    activity.note(activity.Entry("some client", "", "search_code", "a question", (), 0, "ok", 1, 1))
     header, *rows = run("tools", "log", "-n", "2").out.splitlines()
-    assert header.split() == ["time", "tool", "result", "ms", "sent", "received", "client"]
+    assert header.split() == ["time", "tool", "result", "ms", "tokens", "client"]
     assert [row.split()[2] for row in rows] == ["fs__do", "weather__do"]
-    assert rows[1].split()[3:] == ["timed", "out", "1,234", "40B", "20KB", "some", "client"]
+    assert rows[1].split()[3:] == ["SERVER_TIMEOUT", "1,234", "512", "some", "client"]
     (call,) = run("tools", "log", "--server", "weather", "--json").json["calls"]
     assert call.pop("time").endswith("Z")
     assert call == {
         "tool": "weather__do",
-        "serverName": "weather",
         "client": "some client",
-        "outcome": "timed out",
+        "outcome": "SERVER_TIMEOUT",
         "durationMs": 1234.5,
-        "argumentBytes": 40,
-        "answerBytes": 20_480,
+        "tokens": 512,
     }
     assert run("tools", "log", "--clear").out == "No calls have been logged.\n"
+    assert [each.question for each in activity.entries()] == ["a question"]
 
 
 def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,14 +15,11 @@ from findspot.catalogue.server_pool import (
     DEFAULT_TIMEOUT_S,
     CallHandlers,
     PoolClient,
-    ServerCallError,
-    ServerNotAgreedError,
     ServerPool,
-    ServerTimeoutError,
 )
 from findspot.catalogue.server_registry import Standing
 from findspot.catalogue.server_sources import ServerSpec
-from findspot.catalogue.tool_record import CallEnd, CallRecord, ToolDefinition
+from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import FindspotError
 from findspot.text.snippet import cut
 
@@ -89,8 +85,6 @@ class ToolCaller:
 
     catalogue: Catalogue
     pool: ServerPool
-    name: str
-    log: Callable[[CallRecord], None]
     client: PoolClient = field(default_factory=PoolClient)
 
     async def call(
@@ -104,40 +98,22 @@ class ToolCaller:
     ) -> CallOutcome:
         tool = await anyio.to_thread.run_sync(self.catalogue.get, name)
         access = await anyio.to_thread.run_sync(self.catalogue.access, tool, self.client.environ)
-        started, asked_s, end, answer_bytes = time.perf_counter(), 0.0, CallEnd.FAILED, 0
-        try:
-            if access.state is not AccessState.READY or access.spec is None:
-                raise ToolNotCallableError(
-                    f"{tool.name} cannot be called: {access.reason}.", hint=access.hint
-                )
-            spec = access.spec
-            limit_s = timeout_s or DEFAULT_TIMEOUT_S
-            tool = await self._current(tool, spec, limit_s)
-            asked = time.perf_counter()
-            try:
-                await self._confirmed(Confirmation(tool, arguments, is_destructive(tool)), spec, confirm)
-            finally:
-                asked_s = time.perf_counter() - asked
-            result = await self.pool.call(
-                spec,
-                tool.own_name,
-                arguments,
-                client=self.client,
-                timeout_s=limit_s,
-                handlers=handlers(spec.name) if handlers else None,
-                as_task=tool.runs_as_task,
-            )
-            outcome = CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
-            end = CallEnd.TOOL_ERROR if outcome.is_error else CallEnd.OK
-            answer_bytes = _json_bytes(outcome.result)
-            return outcome
-        except BaseException as error:
-            end = _end(error)
-            raise
-        finally:
-            duration_ms = (time.perf_counter() - started - asked_s) * 1000
-            names = tool.server_name, tool.name, self.name
-            self.log(CallRecord(*names, end, duration_ms, _json_bytes(arguments), answer_bytes))
+        if access.state is not AccessState.READY or access.spec is None:
+            raise ToolNotCallableError(f"{tool.name} cannot be called: {access.reason}.", hint=access.hint)
+        spec = access.spec
+        limit_s = timeout_s or DEFAULT_TIMEOUT_S
+        tool = await self._current(tool, spec, limit_s)
+        await self._confirmed(Confirmation(tool, arguments, is_destructive(tool)), spec, confirm)
+        result = await self.pool.call(
+            spec,
+            tool.own_name,
+            arguments,
+            client=self.client,
+            timeout_s=limit_s,
+            handlers=handlers(spec.name) if handlers else None,
+            as_task=tool.runs_as_task,
+        )
+        return CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     async def _confirmed(self, asked: Confirmation, spec: ServerSpec, confirm: Confirm) -> None:
         """Ask about a tool that may destroy something or that changed, unless it is always allowed."""
@@ -164,18 +140,6 @@ class ToolCaller:
                 hint="Search again: another tool may do the same.",
             )
         return found
-
-
-def _json_bytes(value: Mapping[str, Any]) -> int:
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
-
-
-def _end(error: BaseException) -> CallEnd:
-    if isinstance(error, ServerTimeoutError):
-        return CallEnd.TIMED_OUT
-    if isinstance(error, ServerCallError) and not isinstance(error, ServerNotAgreedError):
-        return CallEnd.FAILED
-    return CallEnd.REFUSED if isinstance(error, Exception) else CallEnd.CANCELLED
 
 
 def is_destructive(tool: ToolDefinition) -> bool | None:

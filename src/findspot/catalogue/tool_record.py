@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Any
 
 from findspot.core.errors import FindspotError
-from findspot.core.utc_time import utc_now
 from findspot.text.snippet import listed
 
 SEPARATOR = "__"
@@ -122,34 +121,6 @@ class ToolResults:
         servers = listed(self.servers, _NAMED_SERVERS)
         parts += [f"Servers: {servers}; try other words, in English."] if servers else []
         return " ".join(parts)
-
-
-class CallEnd(StrEnum):
-    OK = "ok"
-    TOOL_ERROR = "tool error"
-    REFUSED = "refused"
-    """Nothing was called: no agreement, a disabled tool, or no confirmation."""
-    TIMED_OUT = "timed out"
-    CANCELLED = "cancelled"
-    FAILED = "failed"
-    """The server could not be started or reached, or it ended before it answered."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallRecord:
-    """One call of another server's tool, as it is logged: sizes, but no argument and no answer."""
-
-    server: str
-    tool: str
-    """Its name in the catalogue, such as `filesystem__read_file`."""
-    client: str
-    """Who asked, such as `claude-code`; `command line` for `findspot tools call`."""
-    outcome: str
-    duration_ms: float
-    argument_bytes: int
-    answer_bytes: int
-    """Of the whole answer as JSON, before it was shortened."""
-    time: str = field(default_factory=utc_now)
 
 
 class CatalogueNotFoundError(FindspotError):

@@ -1,8 +1,7 @@
-"""What Findspot records on this machine, in one private file: questions, and calls of other servers' tools.
+"""What Findspot records on this machine, in one private file: questions, and which tools were called.
 
-A question is stored with its secrets masked; of an answer, only the places that it names. The log of calls
-holds no argument or answer, only sizes. Recording fails no answer, and nobody waits for it (`later`). The
-setting `activity` turns all of it off.
+A question is stored with its secrets masked; of an answer, only the places that it names. Recording fails no
+answer, and nobody waits for it (`later`). The setting `activity` turns it off.
 """
 
 from __future__ import annotations
@@ -11,13 +10,12 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from findspot.catalogue.tool_record import CallRecord
 from findspot.core import sqlite
 from findspot.core.config import load_settings
 from findspot.core.errors import FindspotError
@@ -33,11 +31,10 @@ FILE_NAME = "activity.sqlite"
 
 MAX_ENTRIES = 5_000
 """Questions that are stored: about 2 MB."""
-MAX_CALLS = 10_000
-"""Calls that are stored: about 1 MB."""
 MAX_DAYS = 90
 
 COMMAND_LINE = "command line"
+CALL_TOOL = "call_tool"
 UNNAMED = "unnamed client"
 
 CHARS_PER_TOKEN = 4
@@ -56,6 +53,7 @@ _ASKED = ("query", "pattern", "symbol", "similar_to", "name")
 """Arguments that hold a question; no other argument is stored."""
 _SEARCHES = ("search_code", "search_docs", "search", "docs")
 _LISTS = ("results", "matches", "tools", "citations", "nodes")
+_UNDONE = ("confirmation_required", "cancelled")
 _TOTALS = ("totalMatches", "total_matches", "total")
 """Not `totalResults`: a search counts every candidate, of which the answer names the best."""
 
@@ -102,89 +100,42 @@ class Entry:
     time: str = field(default_factory=utc_now)
 
 
-T = TypeVar("T", Entry, CallRecord)
+_COLUMNS = [each.name for each in fields(Entry)]
 
 
-class _Table(Generic[T]):
-    """The newest values of a type; the file is opened for each, as every process adds to it."""
+def _file() -> Path:
+    """Return the file in the home folder of this moment; every process adds to it."""
+    return home_folder() / FILE_NAME
 
-    def __init__(self, name: str, kind: type[T], most: int, contents: str, read: Callable[..., T]) -> None:
-        """`contents` names the values in errors; `read` makes one of a row."""
-        self._name, self._most, self._contents = name, most, contents
-        self._read: Callable[..., T] = read
-        self._columns = [each.name for each in fields(kind)]
 
-    @property
-    def path(self) -> Path:
-        """The file in the home folder of this moment."""
-        return home_folder() / FILE_NAME
-
-    def add(self, value: T) -> None:
-        """Store a value, and delete old ones now and then; this never fails."""
-        with contextlib.suppress(FindspotError, sqlite.Error, OSError):
-            if not recording():
-                return
-            row = [storable(each) if isinstance(each, str) else each for each in astuple(value)]
-            values = [json.dumps(each) if isinstance(each, tuple) else each for each in row]
-            names, places = ", ".join(self._columns), ", ".join("?" * len(values))
-            with contextlib.closing(self._connected()) as db:
-                added = db.execute(f"INSERT INTO {self._name} ({names}) VALUES ({places})", values).lastrowid
-                if added and added % _TIDY_EVERY == 0:
-                    old = f"id <= {added - self._most} OR time < '{utc_day(MAX_DAYS)}'"
-                    db.execute(f"DELETE FROM {self._name} WHERE {old}")
-
-    def newest(self, limit: int, days: int = MAX_DAYS, **wanted: str | None) -> list[T]:
-        """Return the values of some days, the newest first; only those with the wanted values of columns."""
-        chosen: dict[str, str] = {column: value for column, value in wanted.items() if value}
-        only = "".join(f" AND {column} = ?" for column in chosen)
-        query = f"SELECT {', '.join(self._columns)} FROM {self._name} WHERE time >= ?{only}"
-        values = (utc_day(min(days, MAX_DAYS) - 1), *chosen.values(), limit)
-        return [self._read(*row) for row in self.rows(f"{query} ORDER BY id DESC LIMIT ?", values)]
-
-    def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
-        if not self.path.exists():
+def _rows(query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
+    if not _file().exists():
+        return []
+    with _translated(), contextlib.closing(sqlite.connect_reader(_file())) as db:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'questions'").fetchone():
             return []
-        with self._translated(), contextlib.closing(sqlite.connect_reader(self.path)) as db:
-            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (self._name,)).fetchone():
-                return []
-            return db.execute(query, tuple(values)).fetchall()
-
-    def clear(self) -> None:
-        if self.path.exists():
-            with self._translated(), contextlib.closing(self._connected()) as db:
-                db.execute(f"DELETE FROM {self._name}")
-                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # what was deleted is not left in the log
-
-    def _connected(self) -> sqlite.Connection:
-        make_private_dir(self.path.parent)
-        db = sqlite.connect_logged(self.path, synchronous="OFF", wait_s=_WAIT_S)
-        try:
-            db.execute("PRAGMA secure_delete = ON")
-            columns = ", ".join(("id INTEGER PRIMARY KEY AUTOINCREMENT", *self._columns))
-            db.execute(f"CREATE TABLE IF NOT EXISTS {self._name} ({columns})")
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-    @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
-        def damaged(detail: str) -> FindspotError:
-            return FindspotError(
-                f"{self._contents} cannot be read.", detail, hint=f"Delete {self.path} to begin again."
-            )
-
-        with sqlite.translated(self.path, damaged):
-            yield
+        return db.execute(query, tuple(values)).fetchall()
 
 
-def _entry(*row: Any) -> Entry:
-    values = dict(zip((each.name for each in fields(Entry)), row, strict=True))
-    return Entry(**values | {"answers": tuple(json.loads(values["answers"]))})
+def _connected() -> sqlite.Connection:
+    make_private_dir(_file().parent)
+    db = sqlite.connect_logged(_file(), synchronous="OFF", wait_s=_WAIT_S)
+    try:
+        db.execute("PRAGMA secure_delete = ON")
+        columns = ", ".join(("id INTEGER PRIMARY KEY AUTOINCREMENT", *_COLUMNS))
+        db.execute(f"CREATE TABLE IF NOT EXISTS questions ({columns})")
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
-_QUESTIONS = _Table("questions", Entry, MAX_ENTRIES, "The record of activity", _entry)
-_CALLS = _Table("calls", CallRecord, MAX_CALLS, "The log of calls", CallRecord)
+def _translated() -> contextlib.AbstractContextManager[None]:
+    def damaged(detail: str) -> FindspotError:
+        hint = f"Delete {_file()} to begin again."
+        return FindspotError("The record of activity cannot be read.", detail, hint=hint)
+
+    return sqlite.translated(_file(), damaged)
 
 
 def note_call(
@@ -196,23 +147,36 @@ def note_call(
     *,
     tokens: int,
     duration_ms: float,
+    failed: bool = False,
 ) -> None:
     """Store a tool call by what it was given and what it answered."""
     answers, found = answers_of(values)
-    outcome = str(values.get("code") or "error") if values.get("error") or values.get("code") else "ok"
+    waits = values.get("status") if values.get("status") in _UNDONE else None
+    outcome = str(values.get("code") or ("error" if failed or values.get("error") else waits or "ok"))
     question = next((value for name in _ASKED if isinstance(value := given.get(name), str)), "")
     note(Entry(client, str(project or ""), tool, question, answers, found, outcome, duration_ms, tokens))
 
 
 def note(entry: Entry) -> None:
-    """Store an entry; this never fails."""
+    """Store an entry, and delete old ones now and then; this never fails."""
     from findspot.discover.secrets import MASK, masked  # a server starts without it
 
     question = _ASSIGNED.sub(rf"\1{MASK * 8}", masked(entry.question[:_READ_CHARS]))[:_QUESTION_CHARS]
     cut = {name: getattr(entry, name)[:_NAME_CHARS] for name in ("client", "project", "tool")}
-    answers = tuple(answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS])
+    answers = json.dumps([answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS]])
     figures = {"duration_ms": round(entry.duration_ms, 1), "question": question, "answers": answers}
-    _QUESTIONS.add(replace(entry, **cut | figures))
+    row = [
+        storable(each) if isinstance(each, str) else each for each in (asdict(entry) | cut | figures).values()
+    ]
+    with contextlib.suppress(FindspotError, sqlite.Error, OSError):
+        if not recording():
+            return
+        names, places = ", ".join(_COLUMNS), ", ".join("?" * len(row))
+        with contextlib.closing(_connected()) as db:
+            added = db.execute(f"INSERT INTO questions ({names}) VALUES ({places})", row).lastrowid
+            if added and added % _TIDY_EVERY == 0:
+                old = f"id <= {added - MAX_ENTRIES} OR time < '{utc_day(MAX_DAYS)}'"
+                db.execute(f"DELETE FROM questions WHERE {old}")
 
 
 def answers_of(values: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
@@ -232,16 +196,19 @@ def _place(item: Any) -> str:
     return f"{name}:{line}" if name and line else str(name)
 
 
-def entries(
-    limit: int = MAX_ENTRIES, *, project: str = "", client: str = "", days: int | None = None
-) -> list[Entry]:
-    """Return the newest entries, the newest first; only those of a project or client if it is named."""
-    return _QUESTIONS.newest(limit, days or MAX_DAYS, project=project, client=client)
+def entries(limit: int = MAX_ENTRIES, *, days: int | None = None, **wanted: str) -> list[Entry]:
+    """Return the newest entries, the newest first; only those of a `project`, `client` or `tool`."""
+    chosen: dict[str, str] = {column: value for column, value in wanted.items() if value}
+    only = "".join(f" AND {column} = ?" for column in chosen)
+    query = f"SELECT {', '.join(_COLUMNS)} FROM questions WHERE time >= ?{only} ORDER BY id DESC LIMIT ?"
+    rows = _rows(query, (utc_day(min(days or MAX_DAYS, MAX_DAYS) - 1), *chosen.values(), limit))
+    values = (dict(zip(_COLUMNS, row, strict=True)) for row in rows)
+    return [Entry(**each | {"answers": tuple(json.loads(each["answers"]))}) for each in values]
 
 
 def last_uses() -> dict[str, str]:
     """Return when each project was asked last, as far as that is recorded."""
-    return dict(_QUESTIONS.rows("SELECT project, MAX(time) FROM questions GROUP BY project"))
+    return dict(_rows("SELECT project, MAX(time) FROM questions GROUP BY project"))
 
 
 def summary(of: Sequence[Entry]) -> dict[str, Any]:
@@ -257,8 +224,13 @@ def summary(of: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def clear() -> None:
-    _QUESTIONS.clear()
+def clear(tool: str = "") -> None:
+    """Delete all entries, or those of one tool."""
+    if _file().exists():
+        with _translated(), contextlib.closing(_connected()) as db:
+            db.execute("DELETE FROM questions WHERE tool = ? OR ? = ''", (tool, tool))
+            db.execute("DROP TABLE IF EXISTS calls")  # where calls of other servers' tools once were
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # what was deleted is not left in the log
 
 
 def usage(days: int | None = None) -> list[dict[str, Any]]:
@@ -270,18 +242,3 @@ def usage(days: int | None = None) -> list[dict[str, Any]]:
             figures = {"searches": 1, "answered": int(entry.found > 0), "tokens": entry.tokens}
             counted.setdefault(surface, Counter()).update(figures)
     return [{"surface": surface, **counted[surface]} for surface in sorted(counted)]
-
-
-def log_call(record: CallRecord) -> None:
-    """Store a call of another server's tool; this never fails."""
-    names = {name: getattr(record, name)[:_NAME_CHARS] for name in ("server", "tool", "client")}
-    _CALLS.add(replace(record, outcome=str(record.outcome), **names))
-
-
-def recent_calls(limit: int, of_server: str | None = None) -> list[CallRecord]:
-    """Return the newest calls, the newest first; only those to one server if it is named."""
-    return _CALLS.newest(limit, server=of_server)
-
-
-def clear_calls() -> None:
-    _CALLS.clear()

@@ -194,9 +194,7 @@ FOUND_TOOLS = Shape(
 
 ACCESS = Shape({"state transport configuration use reason?": str})
 
-CALL = Shape(
-    {"time tool client outcome serverName=server": str, "argumentBytes answerBytes durationMs": tenths}
-)
+CALL = Shape({"time tool=question client outcome": str, "tokens durationMs": float})
 ACTIVITY = Shape(
     {"time client project tool question outcome": str, "answers": [str], "found tokens durationMs": float}
 )

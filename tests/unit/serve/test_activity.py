@@ -1,4 +1,4 @@
-"""The record of questions, counts and calls: what of an answer is stored, and how much of it."""
+"""The record of questions and calls: what of an answer is stored, and how much of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from findspot.catalogue.tool_record import CallEnd, CallRecord
 from findspot.core.errors import FindspotError
 from findspot.serve import activity
 
@@ -63,11 +62,11 @@ def test_old_and_surplus_entries_are_deleted(monkeypatch: pytest.MonkeyPatch) ->
     activity.note(entry("long ago", time="2001-01-01T00:00:00Z"))
     assert activity.entries() == [], "nothing older than 90 days is shown, deleted or not yet"
     monkeypatch.setattr(activity, "_TIDY_EVERY", 1)
-    monkeypatch.setattr(activity._QUESTIONS, "_most", 3)
+    monkeypatch.setattr(activity, "MAX_ENTRIES", 3)
     for number in range(5):
         activity.note(entry(f"question {number}"))
     assert [each.question for each in activity.entries()] == ["question 4", "question 3", "question 2"]
-    assert activity._QUESTIONS.rows("SELECT COUNT(*) FROM questions") == [(3,)]
+    assert activity._rows("SELECT COUNT(*) FROM questions") == [(3,)]
 
 
 @pytest.mark.parametrize(
@@ -84,43 +83,29 @@ def test_what_a_question_assigns_to_a_password_is_masked(question: str, stored: 
     assert [each.question for each in activity.entries()] == [stored]
 
 
-def call(tool: str, server: str = "files", outcome: CallEnd = CallEnd.OK) -> CallRecord:
-    return CallRecord(server, tool, "a client", outcome, 12.5, 40, 2_000)
-
-
-def test_the_log_of_calls_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity._CALLS, "_most", 30)
-    for number in range(80):
-        activity.log_call(call(f"{number}" + "x" * 10_000))
-    kept = activity.recent_calls(1_000)
-    assert (len(kept), kept[0].tool[:2], kept[-1].tool[:2]) == (30, "79", "50")
-    assert {len(record.tool) for record in kept} == {200}
-
-
 def test_processes_write_at_the_same_time() -> None:
     program = (
-        "import sys; from findspot.catalogue.tool_record import CallRecord\n"
-        "from findspot.serve.activity import log_call\n"
-        "for n in range(50): log_call(CallRecord(sys.argv[1], str(n), '', 'ok', 1, 1, 1))"
+        "import sys; from findspot.serve.activity import Entry, note\n"
+        "for n in range(50): note(Entry(sys.argv[1], '', 't', str(n), (), 0, 'ok', 1, 1))"
     )
     processes = [subprocess.Popen([sys.executable, "-c", program, name]) for name in ("a", "b")]
     assert [process.wait() for process in processes] == [0, 0]
-    assert {name: len(activity.recent_calls(1_000, name)) for name in "ab"} == {"a": 50, "b": 50}
+    assert {name: len(activity.entries(client=name)) for name in "ab"} == {"a": 50, "b": 50}
 
 
 def test_a_damaged_or_deleted_record_fails_no_call(tmp_path: Path) -> None:
     file = tmp_path / "home" / activity.FILE_NAME
-    activity.log_call(call("read"))
+    activity.note(entry("read"))
     for part in file.parent.glob("activity.sqlite*"):
         part.unlink()
-    activity.log_call(call("write"))
-    assert [record.tool for record in activity.recent_calls(10)] == ["write"]
+    activity.note(entry("write"))
+    assert [each.question for each in activity.entries(10)] == ["write"]
     for part in file.parent.glob("activity.sqlite*"):
         part.unlink()
     file.write_bytes(b"not a database" * 100)
-    activity.log_call(call("read"))
-    with pytest.raises(FindspotError, match="log of calls cannot be read") as raised:
-        activity.recent_calls(10)
+    activity.note(entry("read"))
+    with pytest.raises(FindspotError, match="record of activity cannot be read") as raised:
+        activity.entries(10)
     assert str(file) in raised.value.hint
 
 

@@ -7,6 +7,7 @@ import contextlib
 import json
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,12 +28,12 @@ from findspot.catalogue.server_sources import (
     find_configurations,
     name_problem,
 )
-from findspot.catalogue.tool_record import SearchMode, ToolDefinition, ToolSearchOptions
-from findspot.core.errors import InvalidArgumentError, first_cause
+from findspot.catalogue.tool_record import SEPARATOR, SearchMode, ToolDefinition, ToolSearchOptions
+from findspot.core.errors import CancelledError, FindspotError, InvalidArgumentError, first_cause
 from findspot.core.files import parse_json
 from findspot.core.paths import home_folder
 from findspot.core.progress import CancelToken
-from findspot.serve.activity import COMMAND_LINE, clear_calls, log_call, recent_calls
+from findspot.serve import activity
 from findspot.serve.arguments import TOOLS, argument, count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
@@ -156,14 +157,16 @@ def show(reply: Reply, name: str, project: str | None) -> None:
 @click.option("--server", metavar="NAME", help="Only calls to this server.")
 @click.option("--clear", is_flag=True, help="Delete the log.")
 def log(reply: Reply, limit: int, server: str | None, clear: bool) -> None:
-    """Show the newest calls to tools: when, how long, how large, and how each ended.
+    """Show the newest calls to tools: when, how long, how large in tokens, and how each ended.
 
-    The log stays on this machine and holds no arguments and no answers, only their sizes.
+    They are a part of what `findspot activity` shows, which holds no arguments and no answers.
     """
     if clear:
-        clear_calls()
-    value = {"calls": list(map(CALL, recent_calls(limit, server)))}
-    columns = "time tool result=outcome ms=durationMs sent=argumentBytes received=answerBytes client"
+        activity.clear(activity.CALL_TOOL)
+    calls = activity.entries(tool=activity.CALL_TOOL)
+    own = [each for each in calls if server is None or each.question.startswith(f"{server}{SEPARATOR}")]
+    value = {"calls": list(map(CALL, own[:limit]))}
+    columns = "time tool result=outcome ms=durationMs tokens client"
     reply.table(value, "calls", columns, "No calls have been logged.")
 
 
@@ -263,7 +266,7 @@ def call(
         return False
 
     async def called() -> CallOutcome:
-        caller = ToolCaller(engine.catalogue(project or "."), engine.servers, COMMAND_LINE, log_call)
+        caller = ToolCaller(engine.catalogue(project or "."), engine.servers)
         try:
             return await caller.call(name, arguments, confirm=agree, timeout_s=timeout, handlers=_handlers)
         finally:
@@ -275,11 +278,35 @@ def call(
                     raise asyncio.CancelledError  # by Ctrl-C, whatever the call and its end made of it
 
     _tell_waiting(name)
-    with open_engine() as engine:
+    with open_engine() as engine, _noted(name) as result:
         outcome = anyio.run(called)
+        result |= {"error": outcome.is_error, "answer": outcome.result}
     reply.answer_program(outcome.result, int(outcome.is_error))
     _show(outcome.result)
     raise click.exceptions.Exit(int(outcome.is_error))
+
+
+@contextlib.contextmanager
+def _noted(name: str) -> Iterator[dict[str, Any]]:
+    """Record a call of a tool, with the result that is put into what is provided."""
+    result: dict[str, Any] = {"code": CancelledError.code, "answer": {}}
+    started = time.perf_counter()
+    try:
+        yield result
+        del result["code"]
+    except FindspotError as error:
+        result["code"] = error.code
+        raise
+    finally:
+        activity.note_call(
+            activity.COMMAND_LINE,
+            None,
+            activity.CALL_TOOL,
+            {"name": name},
+            result,
+            tokens=len(json.dumps(result.pop("answer"))) // activity.CHARS_PER_TOKEN,
+            duration_ms=(time.perf_counter() - started) * 1000,
+        )
 
 
 def _arguments(given: str) -> dict[str, Any]:

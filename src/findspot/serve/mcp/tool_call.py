@@ -465,6 +465,7 @@ def _record(tool: Tool, call: Call, given: dict[str, Any], answer: Answer, durat
             answer.values,
             tokens=len(shown) // activity.CHARS_PER_TOKEN,
             duration_ms=duration_ms,
+            failed=answer.is_error,
         )
 
     activity.later(note)

@@ -11,7 +11,6 @@ from findspot.catalogue.call_results import fit_result
 from findspot.catalogue.tool_record import ToolSearchOptions
 from findspot.core.errors import FindspotError
 from findspot.search.token_budget import MIN_TOKENS
-from findspot.serve.activity import log_call
 from findspot.serve.arguments import CONFIRM, TOOLS, argument, text
 from findspot.serve.mcp.client import Reply, key_of
 from findspot.serve.mcp.resources import note_links, opened_catalogue
@@ -90,7 +89,7 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
     from findspot.catalogue.tool_calls import ToolCaller
 
     catalogue, pool, client = await opened_catalogue(call)
-    caller = ToolCaller(catalogue, pool, call.client.name or "unknown", log_call, client)
+    caller = ToolCaller(catalogue, pool, client)
     outcome = await caller.call(
         arguments["name"],
         arguments["arguments"] or {},
