@@ -227,6 +227,10 @@ def _callable_in(line: str) -> str | None:
     return name if is_type and name.isidentifier() else None
 
 
+def in_words(lines: tuple[int, int]) -> str:
+    return f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]}-{lines[1]}"
+
+
 def commits_of_lines(root: Path, path: str, lines: tuple[int, int] | None, most: int) -> list[Commit]:
     """Return the commits that shaped a file or some of its lines, the newest first.
 
@@ -237,7 +241,7 @@ def commits_of_lines(root: Path, path: str, lines: tuple[int, int] | None, most:
     chosen = (f"-L{lines[0]},{lines[1]}:{path}",) if lines else (*follows, "--", f":(literal){path}")
     listed = run_git(root, "log", *shape, *chosen)
     if listed is None:
-        where = f"the lines {lines[0]}-{lines[1]} of {path}" if lines else path
+        where = f"{in_words(lines)} of {path}" if lines else path
         raise InvalidArgumentError(
             f"The last commit does not have {where}.", hint="Name lines that are committed."
         )

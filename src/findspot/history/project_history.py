@@ -19,7 +19,7 @@ from findspot.core.platforms import NO_WINDOW, python_command, python_environmen
 from findspot.core.progress import CancelToken, ProgressSink
 from findspot.discover.checkouts import head_commit, is_shallow
 from findspot.embed.embedder import Embedder
-from findspot.history.commit_log import Commit, commits_of_lines
+from findspot.history.commit_log import Commit, commits_of_lines, in_words
 from findspot.history.commit_store import CommitStore
 from findspot.history.commit_worker import bring_up_to_date
 from findspot.text.tokens import STOP_WORDS, tokens
@@ -219,7 +219,7 @@ class ProjectHistory:
         first = next(filter(None, (_moved(line, hunks) for line in within)), None)
         last = next(filter(None, (_moved(line, hunks) for line in reversed(within))), None)
         if first is None or last is None:
-            raise InvalidArgumentError(f"The lines {lines[0]}-{lines[1]} of {path} are not committed yet.")
+            raise InvalidArgumentError(f"Not committed yet: {in_words(lines)} of {path}.")
         return first, last
 
 

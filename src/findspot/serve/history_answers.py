@@ -85,18 +85,20 @@ def _of_member(name: str, found: FoundCommit) -> FoundCommit:
 def _place_named(
     project: Project, text: str, *, gone: bool = False
 ) -> tuple[str, tuple[int, int] | None] | None:
-    """Return the file and lines that a word names: as a path, or as a symbol; None for any other text.
+    """Return the file and lines that a text names: as a path, or as a symbol; None for any other text.
 
     A path may be a folder, may have been deleted (`gone`), and may be the end of one that only one file has.
     """
     named = _PLACE.fullmatch(text)
-    if named is None or len(text.split()) != 1:
+    if named is None:
         return None
     lines = (int(named[2]), int(named[3] or named[2])) if named[2] else None
     with contextlib.suppress(FindspotError, OSError, ValueError):  # a question is no path
         path = project.roots.relative(named[1])
         if (project.root / path).exists() or (gone and project.history.had_file(path)):
             return path, lines
+    if len(text.split()) != 1:
+        return None
     with project.reader() as reader:
         ends = [file.path for file in reader.snapshot.files.files if file.path.endswith(f"/{named[1]}")]
         if len(ends) == 1:

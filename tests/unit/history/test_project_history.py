@@ -210,13 +210,20 @@ def test_lines_that_are_none(project: Project, lines: tuple[int, int]) -> None:
 
 def test_a_line_that_is_not_committed(repository: Repository, project: Project) -> None:
     (repository.root / "client.py").write_text("# new\n" + RETRIED)
-    with pytest.raises(InvalidArgumentError, match="not committed yet"):
+    with pytest.raises(InvalidArgumentError, match="Not committed yet: line 1 of client.py"):
         project.history.of_lines("client.py", (1, 1))
     assert len(project.history.of_lines("client.py", (1, 3)).found) == 2
 
 
 def test_a_long_question_is_no_path(project: Project) -> None:
     assert not ask_history(project, f"why {'x' * 5_000}", 5).warning
+
+
+def test_a_path_with_a_blank(repository: Repository, project: Project) -> None:
+    (repository.root / "two words.md").write_text("# Two\n")
+    repository.commit("Name two words")
+    found = ask_history(project, "two words.md:1", 5).found
+    assert [each.commit.subject for each in found] == ["Name two words"]
 
 
 def test_lines_are_followed_through_moves_and_edits(repository: Repository, project: Project) -> None:
