@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -122,34 +120,6 @@ def _all_of(connection: socket.socket) -> bytes:
         while more := connection.recv(1_000):
             answered += more
     return answered
-
-
-def test_the_same_id_twice_never_swaps_answers(address: str, session: dict[str, str]) -> None:
-    asked = [f"login {number}" for number in range(20)]
-    answers = asyncio.run(_all_at_once(address, [call(5, query) for query in asked], session))
-    heard = [
-        answer["result"]["structuredContent"]["query"] if "result" in answer else None for answer in answers
-    ]
-    assert any(heard)
-    assert all(query in (None, expected) for query, expected in zip(heard, asked, strict=True))
-    assert {answer["error"]["code"] for answer in answers if "error" in answer} <= {-32600}
-    alive(address, session)
-
-
-async def _all_at_once(
-    address: str, messages: list[dict[str, Any]], session: dict[str, str]
-) -> list[dict[str, Any]]:
-    parts = urlsplit(address)
-
-    async def ask(message: dict[str, Any]) -> dict[str, Any]:
-        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
-        writer.write(_request(parts.netloc, json.dumps(message).encode(), session))
-        response = await reader.read()
-        writer.close()
-        return message_in(response.partition(b"\r\n\r\n")[2])
-
-    async with asyncio.timeout(2 * PATIENCE_S):
-        return list(await asyncio.gather(*map(ask, messages)))
 
 
 def _request(host: str, body: bytes, session: dict[str, str], claimed: int | None = None) -> bytes:

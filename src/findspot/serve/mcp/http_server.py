@@ -25,14 +25,12 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
-from mcp_types import INVALID_REQUEST, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from sse_starlette.sse import AppStatus
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from findspot import __version__
 from findspot.core.config import is_loopback
@@ -54,12 +52,10 @@ from findspot.serve.mcp.access import (
     granted_all,
     is_metadata_path,
 )
-from findspot.serve.mcp.client_stream import NoMessageError, read_message
 from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tools import all_tools
-from findspot.text.json_text import with_whole_characters
 
 _log = get_logger("access")
 
@@ -68,7 +64,6 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_SESSIONS = 1_000
 
 _COUNTED = "findspot.counted"
-_LAST_EVENT, _SESSION = b"last-event-id", MCP_SESSION_ID_HEADER.encode()
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 TOKEN_SESSIONS = 100
@@ -80,65 +75,6 @@ _BURST_S = 2
 
 _BEARER = b"bearer "
 _DOTS_OF_JWT = 2
-
-
-class Bodies:
-    """Makes bodies readable, and refuses a request whose id is still being answered in its session.
-
-    Halves of surrogate pairs are replaced, as on standard input. The transport finds the stream of an answer
-    by the id of its question: of two questions with the same id one would get the other's answer.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._busy: set[tuple[str, bytes, str]] = set()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "POST":
-            await self._app(_from_the_start(scope), receive, send)
-            return
-        first = await receive()  # the whole body, or that the client left before its end
-        body = b"" if first.get("more_body", True) else with_whole_characters(first["body"])
-        remaining = iter(({**first, "body": body} if body else first,))
-
-        async def receive_again() -> Message:
-            return next(remaining, None) or await receive()
-
-        try:
-            message = read_message(body) if scope["path"] == PATH else None
-        except NoMessageError as error:
-            await _bad(error)(scope, receive, send)
-            return
-        session = next((value for name, value in scope["headers"] if name == _SESSION), None)
-        if session is None or not isinstance(message, JSONRPCRequest):
-            await self._app(scope, receive_again, send)
-            return
-        grant = scope.get(IN_SCOPE)  # an id that somebody else uses is nobody's business
-        key = grant.name if grant else "", session, str(message.id)
-        if key in self._busy:
-            busy = "A request with this id is still being answered"
-            await _bad(NoMessageError(message.id, INVALID_REQUEST, busy))(scope, receive, send)
-            return
-        self._busy.add(key)
-
-        async def send_answer(message: Message) -> None:
-            if message["type"] == "http.response.body" and not message.get("more_body", False):
-                self._busy.discard(key)  # before the client can know, and use the id again
-            await send(message)
-
-        try:
-            await self._app(scope, receive_again, send_answer)
-        finally:
-            self._busy.discard(key)
-
-
-def _bad(error: NoMessageError) -> JSONResponse:
-    return JSONResponse(error.answer.model_dump(by_alias=True, exclude_unset=True), 400)
-
-
-def _from_the_start(scope: Scope) -> Scope:
-    """Return a request that resumes no stream: the transport would fail at one."""
-    return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
 
 
 class Names:
@@ -237,13 +173,14 @@ class Gate:
         self._names = Names(hosts)
         self._grants = grants
         self._limits = limits
-        self._app = RequestBodyLimitMiddleware(Bodies(self._answer), MAX_BODY_BYTES)
         self._ending = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open_sessions: Counter[str] = Counter()
         self.server = make_server(registry, library, replace(terms, guarded=grants is not None))
         self.server.middleware.append(self._count_sessions)
-        self._sessions = StreamableHTTPSessionManager(self.server, max_sessions=MAX_SESSIONS)
+        self._sessions = StreamableHTTPSessionManager(
+            self.server, max_request_body_size=MAX_BODY_BYTES, max_sessions=MAX_SESSIONS
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         issuer = self._grants.issuer if self._grants else None
@@ -292,7 +229,7 @@ class Gate:
             with limits.request(grant.name) if limits and grant else contextlib.nullcontext():
                 if limits and grant and self._open_sessions[grant.name] >= TOKEN_SESSIONS:
                     _refuse_session(scope)
-                await self._app(scope, receive, send)
+                await self._answer(scope, receive, send)
         except LimitReachedError as error:
             wait = {"Retry-After": str(error.wait_s)}
             refusal = JSONResponse({"error": f"too many requests ({error.limit})"}, 429, wait)
@@ -323,9 +260,11 @@ class Gate:
             await self._ending.wait()
             group.cancel_scope.cancel()
 
+        # None is resumed: the transport fails at a request that asks for it.
+        headers = [header for header in scope["headers"] if header[0] != b"last-event-id"]
         async with anyio.create_task_group() as group:
             group.start_soon(stop_at_end)
-            await self._sessions.handle_request(scope, receive, send)
+            await self._sessions.handle_request({**scope, "headers": headers}, receive, send)
             group.cancel_scope.cancel()
         if self._ending.is_set():
             await send({"type": "http.response.body", "body": b"", "more_body": False})
