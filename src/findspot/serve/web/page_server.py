@@ -2,11 +2,9 @@
 
 The token comes once, in the address that `findspot ui` prints, and is new for each run; from then on a cookie
 carries it. Cookies know no ports, so another server of this machine would be sent ours: the page is served
-below a path that nobody can guess, and the cookie is for that path alone. The path of a port stays the same,
-so that bookmarks work once the browser was let in; if another program was found at the port, which may have
-seen the path, a new one is made. A page of someone else could reach this port too, so the names of host and
-origin must be ours, the browser must say that our own page asks, and what changes something must name its
-origin. What is sent forbids everything but our own files.
+below a path that nobody can guess, and the cookie is for that path alone. A page of someone else could reach
+this port too, so the names of host and origin must be ours, the browser must say that our own page asks, and
+what changes something must name its origin. What is sent forbids everything but our own files.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import hmac
 import mimetypes
-import re
 import secrets
 import socket
 import threading
@@ -31,10 +28,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.files import make_private_dir, write_atomic
-from findspot.core.locks import is_locked, writer_lock
-from findspot.core.paths import home_folder
+from findspot.core.errors import InvalidArgumentError
 from findspot.engine import Engine
 from findspot.serve.listening import listen, serve
 from findspot.serve.web.page_projects import PageProjects
@@ -57,7 +51,7 @@ _HEADERS = {
 
 _REFUSED = (
     "Access refused: open the address that `findspot ui` printed, with its token.\n"
-    "Its token is new whenever the command is run; bookmarks work once this browser was let in.\n"
+    "It is new whenever the command is run.\n"
 )
 
 
@@ -69,8 +63,6 @@ DEFAULT_PORT = 8766
 _PAGE = Path(__file__).parent / "page"
 
 _TOKEN_BYTES = 24
-
-_PATH = re.compile(r"[A-Za-z0-9_-]{20,}")
 
 _SHUTDOWN_S = 1
 """Requests are short, and a page left open must not keep the program from ending."""
@@ -161,36 +153,16 @@ def run(
     """
     page = PageProjects(engine or Engine(), start)
     try:
-        with _listening(port) as listener, contextlib.ExitStack() as held:
+        with _listening(port) as listener:
             token = secrets.token_urlsafe(_TOKEN_BYTES)
             number = listener.getsockname()[1]
-            below = _page_path(DEFAULT_PORT if port is None else port, number, held)
-            app = make_app(page, token, number, below)
+            app = make_app(page, token, number, secrets.token_urlsafe(_PATH_BYTES))
             opened(f"http://{HOST}:{number}/?token={token}")
             serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=False, stop=stop)
     finally:
         page.close()
         if engine is None:
             page.engine.close()
-
-
-def _page_path(wanted: int, port: int, held: contextlib.ExitStack) -> str:
-    """Return the path of the page: the same in each run at its usual port, else a new one."""
-    new = secrets.token_urlsafe(_PATH_BYTES)
-    folder = home_folder() / "ui"
-    file, lock = folder / f"path-{wanted}", folder / f"port-{wanted}.lock"
-    if port != wanted:
-        if wanted and not is_locked(lock):  # not a Findspot of this user: it may have seen the path
-            file.unlink(missing_ok=True)
-        return new
-    make_private_dir(folder)
-    with contextlib.suppress(FindspotError):
-        held.enter_context(writer_lock(lock))
-    with contextlib.suppress(OSError, ValueError):
-        if _PATH.fullmatch(stored := file.read_text("ascii")):
-            return stored
-    write_atomic(file, new.encode())
-    return new
 
 
 def make_app(projects: PageProjects, token: str, port: int, below: str) -> ASGIApp:
