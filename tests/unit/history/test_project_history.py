@@ -210,7 +210,7 @@ def test_lines_that_are_none(project: Project, lines: tuple[int, int]) -> None:
 
 def test_a_line_that_is_not_committed(repository: Repository, project: Project) -> None:
     (repository.root / "client.py").write_text("# new\n" + RETRIED)
-    with pytest.raises(InvalidArgumentError, match="Not committed yet: line 1 of client.py"):
+    with pytest.raises(InvalidArgumentError, match="Not committed yet: line 1"):
         project.history.of_lines("client.py", (1, 1))
     assert len(project.history.of_lines("client.py", (1, 3)).found) == 2
 
