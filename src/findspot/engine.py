@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,10 +23,17 @@ from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import home_folder, index_folder, is_folder, project_root, restrict_home
 from findspot.core.platforms import importing
 from findspot.core.settings import EmbedSettings, Settings
-from findspot.discover.checkouts import by_name, find_root, folders_around, projects_in, repositories_in
+from findspot.discover.checkouts import (
+    by_name,
+    find_root,
+    folders_around,
+    holds_code,
+    projects_in,
+    repositories_in,
+)
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import OpenModels
-from findspot.index_folders import KnownRepositories, covering_root, list_indexes
+from findspot.index_folders import covering_root, known_repositories, list_indexes
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
@@ -64,7 +71,6 @@ class Engine:
         self._models = OpenModels()
         self._documents: NamedIndexes | None = None
         self._chunks: dict[Path, ProjectChunks] = {}
-        self.repositories = KnownRepositories(home_folder())
 
     @property
     def settings(self) -> Settings:
@@ -201,14 +207,20 @@ class Engine:
         folder = project_root(start)
         marked = find_root(folder)
         root = self.indexed_root(folder) or marked
-        if root is None or (root == folder != marked and self._is_empty(root)):
-            found = [] if Path.home().is_relative_to(folder) else repositories_in(folder)
-            return self.gathered(folder, (*found, *self._named_members(folder)))
+        known = self.known_workspaces
+        if root is None or (root == folder != marked and (folder in known or self._is_empty(root))):
+            return self.gathered(folder, self._members(folder))
         if named := self._named_members(root):
             return self.gathered(root, (root, *named), here=root)
-        around = self.known_workspaces.around(root)
-        found = [*repositories_in(around), *self._named_members(around)] if around else []
+        around = known.around(root)
+        found = self._members(around) if around else ()
         return self.gathered(around, found, here=root) if around and root in found else None
+
+    def _members(self, folder: Path) -> tuple[Path, ...]:
+        """Return the repositories in a folder, its own code beside a single one, and the members it names."""
+        found = [] if Path.home().is_relative_to(folder) else repositories_in(folder)
+        own = [folder] if len(found) == 1 and holds_code(folder) else []
+        return (*found, *own, *self._named_members(folder))
 
     def _is_empty(self, root: Path) -> bool:
         with contextlib.suppress(FindspotError), self.project(root).store.snapshot() as snapshot:
@@ -248,6 +260,10 @@ class Engine:
         """Return the members that the setting `roots` of a folder names, directly or by a folder of them."""
         named = configured_roots(folder, self._settings_of(folder))
         return tuple(project for root in named for project in projects_in(root))
+
+    def repositories(self) -> Mapping[Path, str]:
+        """Return the address of each indexed project's repository, of those that have one."""
+        return known_repositories(home_folder())
 
     def with_id(self, identity: str) -> Project | None:
         """Return the indexed project of that id, if its folder is still there."""

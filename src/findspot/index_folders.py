@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from findspot.core.config import SERVED, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError
-from findspot.core.files import folder_bytes, read_json
+from findspot.core.files import State, folder_bytes, read_json, state_of
 from findspot.core.paths import home_folder, index_folder, is_folder
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import folders_around, remote_address, repository_address
@@ -30,32 +31,17 @@ def list_indexes(home: Path) -> list[tuple[Path, Path | None]]:
     return served + [(folder, _project_of(folder)) for folder in folders if folder.is_dir()]
 
 
-class KnownRepositories:
-    """The address of each indexed project's repository; a changed remote counts after some seconds."""
+def known_repositories(home: Path) -> Mapping[Path, str]:
+    """Return the address of each indexed project's repository; a changed remote counts after some seconds."""
+    changed = state_of(home / "indexes")
+    return _repositories(home, changed, time.monotonic() // _REPOSITORIES_S) if changed else {}
 
-    def __init__(self, home: Path) -> None:
-        self._home = home
-        self._known: tuple[int, float, dict[Path, str]] | None = None
 
-    def __call__(self) -> Mapping[Path, str]:
-        """Return the addresses of the projects that are there and have one."""
-        try:
-            changed_ns = (self._home / "indexes").stat().st_mtime_ns
-        except OSError:
-            return {}
-        now, known = time.monotonic(), self._known
-        if known is None or known[0] != changed_ns or now - known[1] > _REPOSITORIES_S:
-            self._known = known = changed_ns, now, dict(self._read())
-        return known[2]
-
-    def _read(self) -> Iterator[tuple[Path, str]]:
-        for folder, root in list_indexes(self._home):
-            if (
-                root is not None
-                and is_folder(root)
-                and (address := repository_of(root, load_settings(root, folder)))
-            ):
-                yield root, address
+@lru_cache(maxsize=1)
+def _repositories(home: Path, _changed: State, _when: float) -> Mapping[Path, str]:
+    indexed = ((root, folder) for folder, root in list_indexes(home) if root and is_folder(root))
+    found = ((root, repository_of(root, load_settings(root, folder))) for root, folder in indexed)
+    return {root: address for root, address in found if address}
 
 
 def repository_of(root: Path, settings: Settings) -> str | None:

@@ -24,8 +24,8 @@ from findspot.core.errors import (
     IndexNotFoundError,
     SeveralProjectsError,
 )
-from findspot.core.files import read_json, write_json
 from findspot.core.git import run_git
+from findspot.core.locks import HomeFile
 from findspot.core.model import (
     NO_ASSISTANCE,
     Assistance,
@@ -392,34 +392,28 @@ def is_workspace(asked: Asked) -> TypeGuard[Workspace]:
     return isinstance(asked, Workspace) and asked.here is None
 
 
-class KnownWorkspaces:
+class KnownWorkspaces(HomeFile):
     """The workspaces that the user had indexed, with their members: so a member knows the others."""
 
     def __init__(self, home: Path) -> None:
-        self._file = home / _FILE
-
-    def _read(self) -> dict[str, list[str]]:
-        try:
-            known = read_json(self._file)
-        except (OSError, ValueError):
-            return {}
-        return {str(f): list(map(str, ms)) for f, ms in known.items()} if isinstance(known, dict) else {}
+        super().__init__(home / _FILE, lambda known: {str(f): list(map(str, ms)) for f, ms in known.items()})
 
     def __contains__(self, folder: Path) -> bool:
-        return str(folder) in self._read()
+        return str(folder) in self.read()
 
     def note(self, workspace: Workspace) -> None:
         """Remember a workspace, unless it is a part of one; those whose folder is gone are forgotten."""
-        if workspace.is_part:
+        members = sorted(map(str, workspace.members.values()))
+        if workspace.is_part or self.read().get(str(workspace.folder)) == members:
             return
-        known = {each: listed for each, listed in self._read().items() if Path(each).is_dir()}
-        wanted = known | {str(workspace.folder): sorted(map(str, workspace.members.values()))}
-        if wanted != self._read():
-            write_json(self._file, wanted)
+        with self.changing() as known:
+            for gone in [each for each in known if not Path(each).is_dir()]:
+                del known[gone]
+            known[str(workspace.folder)] = members
 
     def around(self, root: Path) -> Path | None:
         """Return the folder of the workspace that a project is a member of; the nearest of several."""
-        holding = [Path(folder) for folder, members in self._read().items() if str(root) in members]
+        holding = [Path(folder) for folder, members in self.read().items() if str(root) in members]
         return max(holding, key=lambda folder: (root.is_relative_to(folder), len(folder.parts)), default=None)
 
 

@@ -43,6 +43,7 @@ def test_no_project_around(findspot: Program, tmp_path: Path) -> None:
     for name, file, said in (
         ("letters", "notes/b.log", "letters or directly below. Name the project's folder"),
         ("empty/notes", "", "notes is empty."),
+        ("node_modules", "one/a.js", "node_modules belongs to the system or to a tool, and is no project."),
         ("plain", "src/a.py", "plain is taken for the project"),
     ):
         folder = tmp_path / name
@@ -56,6 +57,7 @@ def test_no_project_around(findspot: Program, tmp_path: Path) -> None:
     assert alone.code == 0
     assert "Without a command, `findspot` asks what to search for." in alone.err
 
+    assert "/etc belongs to the system" in findspot("search", "x", cwd=Path("/etc")).err
     home = findspot("search", "x", env={"HOME": str(tmp_path)})
     assert f"{tmp_path} is your home folder, and is no project." in home.err
 

@@ -271,3 +271,5 @@ def test_the_servers_of_an_assistant_are_moved(run: Run, root: Path, tmp_path: P
     assert run("tools", "list", "--json").json == {"servers": []}
     assert not (root / ".please").exists()
     assert list(own.parent.parent.glob(".please/*")) == []
+    (agreed,) = tmp_path.rglob("agreed.json")
+    assert str(own) not in agreed.read_text(), "what is removed is not agreed to any more"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from e2e.conftest import Connect
-from e2e.harness import Connection, text_of, until
+from e2e.harness import Connection, text_of
 from findspot.catalogue.catalogue import BuildOptions, Catalogue
 from findspot.embed.provider_registry import open_embedder
 
@@ -41,7 +40,6 @@ def make(
     name: str = "tools.json",
     *,
     provider: str | None = "local:static",
-    follow: bool = False,
 ) -> Path:
     """An indexed project; returns its root."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -56,7 +54,6 @@ def make(
             BuildOptions(),
             provider=provider,
             agree=list,
-            follow=follow,
             replace_sources=True,
         )
     finally:
@@ -279,17 +276,3 @@ def test_another_toolset_does_not_offer_them(connect: Connect, tmp_path: Path) -
         assert "search_tools" not in connection.tools
         with pytest.raises(MCPError, match="Unknown tool: get_tool"):
             connection.portal.call(connection.client.call_tool, "get_tool", {"name": "x"})
-
-
-def test_changes_of_a_server_are_followed_while_serving(connect: Connect, tmp_path: Path) -> None:
-    fifo = tmp_path / "more-tools"
-    os.mkfifo(fifo)
-    program = {"command": sys.executable, "args": [str(EXAMPLE_SERVER), "changing", str(fifo)]}
-    root = make(tmp_path / "project", tmp_path, {"mcpServers": {"c": program}}, "mcp.json", follow=True)
-    settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
-    with connect(root, home=tmp_path / "findspot", env=settings) as connection:
-        assert found(connection, "note") == ["c__read_note"]
-        assert "c__juggle" not in found(connection, "juggle")
-        fifo.write_text("juggle\n")  # opened by the server once it is asked: this waits for it
-        until(lambda: "c__juggle" in found(connection, "juggle"))
-    assert "c__juggle" in (root / ".please" / "mcp" / "index.json").read_text()

@@ -67,6 +67,21 @@ def test_repositories_are_found_two_folders_deep(folder: Path) -> None:
     assert repositories_in(folder / "notes") == []
 
 
+def test_the_own_code_of_a_folder_is_a_member_beside_its_only_repository(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    write_files(folder, {"own.py": "def own():\n    pass\n", "api/login.py": FILES["api/login.py"]})
+    repository(folder / "api")
+    with contextlib.closing(Engine()) as engine:
+        for _ in range(2):  # before it is indexed, and then
+            workspace = engine.workspace(folder)
+            assert workspace is not None
+            assert workspace.members == {"api": folder / "api", "mine": folder}
+            workspace.update()
+            engine.known_workspaces.note(workspace)
+            found = {hit.path for name in ("own", "log_in") for hit in workspace.search(Query(name)).hits}
+            assert found == {"mine/own.py", "api/login.py"}
+
+
 def test_worktrees_of_one_repository_are_offered_once(tmp_path: Path) -> None:
     main = repository(tmp_path / "b-main")
     commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one"]

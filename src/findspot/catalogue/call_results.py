@@ -31,19 +31,18 @@ def fit_result(result: Result, max_tokens: int) -> dict[str, Any]:
     fitted, notes = dict(result), list[str]()
     content, left_out = _fitting(result["content"], room)
     texts = [part for part in content if _text_of(part) is not None]
-    whole = "\n".join(filter(None, map(_text_of, texts)))
-    written = json.dumps(result.get("structuredContent"), ensure_ascii=False)
-    if len(written) > room:
+    shown = list(filter(None, map(_text_of, texts)))
+    structured = result.get("structuredContent")
+    if written_chars(structured) > room:
         del fitted["structuredContent"]
-        if len(whole) < len(written) / 2:  # a longer text says the same: servers send both, as MCP asks
-            whole = f"{whole}\n{written}".lstrip("\n")
-        else:
-            notes.append(f"Its structured content ({len(written):,} characters) was left out.")
+        if not any(_is_json_of(structured, text) for text in shown):  # most servers send both, as MCP asks
+            shown.append(json.dumps(structured, ensure_ascii=False))
+    whole = "\n".join(shown)
     if len(whole) > room or written_chars(texts) - len(whole) > room:
-        shown = _beginning(whole, room)
-        content = [{"type": "text", "text": shown}, *(part for part in content if _text_of(part) is None)]
-        if len(shown) < len(whole):
-            notes.append(f"Shortened to {len(shown):,} of {len(whole):,} characters. Ask for less at a time.")
+        begun = _beginning(whole, room)
+        content = [{"type": "text", "text": begun}, *(part for part in content if _text_of(part) is None)]
+        if len(begun) < len(whole):
+            notes.append(f"Shortened to {len(begun):,} of {len(whole):,} characters. Ask for less at a time.")
     if left_out:
         notes.append(f"Left out, since an answer cannot hold it: {listed(map(part_name, left_out), _NAMED)}.")
     if written_chars(result.get("_meta")) > room:
@@ -82,6 +81,13 @@ def _beginning(text: str, chars: int) -> str:
     if len(text) <= chars:
         return text
     return text[: text.rfind("\n", chars // 2, chars) + 1 or chars]
+
+
+def _is_json_of(structured: Any, text: str) -> bool:
+    try:
+        return bool(json.loads(text) == structured)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _text_of(part: Mapping[str, Any]) -> str | None:

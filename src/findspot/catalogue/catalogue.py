@@ -275,7 +275,6 @@ class CatalogueIndexer:
         agree: Agree = lambda _servers: (),
         agree_to_tools: AgreeToTools = lambda _tools: False,
         user_wide: bool = False,
-        follow: bool | None = None,
         replace_sources: bool = False,
         refresh: bool = True,
     ) -> tuple[Path, Built]:
@@ -336,8 +335,7 @@ class CatalogueIndexer:
             write_index(path, built.index)
             asked_now = {name: answer.offers for name, answer in answers.items()}
             offers = {name: of for name, of in {**last.offers, **asked_now}.items() if name in done}
-            kept_running = last.follow if follow is None else follow
-            write_build_record(self._home, path, BuildRecord(files, kept_running, provider, errors, offers))
+            write_build_record(self._home, path, BuildRecord(files, provider, errors, offers))
         return path, built
 
     def index_new(self, index: Path, provider: str | None, options: BuildOptions) -> Built:
@@ -605,16 +603,6 @@ class Catalogue:
             return
         self._learned[spec.name] = tools
         threading.Thread(target=self._replace, args=(spec, tools), name="learn-tools").start()
-
-    def followed(self) -> list[ServerSpec]:
-        """Return the servers to follow: those agreed to that answered last, if the user wants it."""
-        found: list[ServerSpec] = []
-        for path in self.paths:
-            record = read_build_record(self._home, path)
-            if record.follow and path.exists():
-                specs = (spec for spec in self.registry.servers(path) if spec.name not in record.errors)
-                found += filter(self.registry.is_usable, specs)
-        return found
 
     def close(self) -> None:
         """Release the models."""

@@ -87,7 +87,7 @@ class Client:
     """Files that count only if they exist."""
     reads: Sequence[str] = ()
     """Further files in which it may name servers, which setup does not write."""
-    keys: Sequence[str] = ("mcpServers",)
+    keys: tuple[str, ...] = ("mcpServers",)
     """The keys that lead to the table of servers in its configuration."""
     format: str = "json"
     """`json`, `toml`, `yaml`, or `yaml list` if the servers are a list of mappings with a name."""
@@ -133,7 +133,10 @@ class Client:
         return folder != machine.home and folder.is_dir()
 
 
-CLIENTS = tuple(Client(name, **about) for name, about in _DATA["clients"].items())
+CLIENTS = tuple(
+    Client(name, **about | ({"keys": tuple(about["keys"])} if "keys" in about else {}))
+    for name, about in _DATA["clients"].items()
+)
 BY_NAME = {client.name: client for client in CLIENTS}
 
 

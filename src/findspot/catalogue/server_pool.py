@@ -53,7 +53,6 @@ from findspot.core.log import get_logger
 from findspot.text.snippet import cut
 
 Answer = TypeVar("Answer")
-Changed = Callable[[tuple[ToolDefinition, ...]], None]
 
 _log = get_logger("catalogue")
 
@@ -68,9 +67,6 @@ _POLL_S, _SHORTEST_POLL_S, _LONGEST_POLL_S = 1.0, 0.05, 30.0
 
 IDLE_S = 300.0
 """A server that was not called for so long is ended."""
-
-_FOLLOW_PAUSE_S = 5.0
-"""Before a followed server that ended is started again."""
 
 _PING_PATIENCE_S = 5.0
 _END_PATIENCE_S = 5.0
@@ -199,9 +195,8 @@ class LiveConnection:
         self._running: list[RunningCall] = []
         self._listing = asyncio.Lock()
         self._tools: tuple[ToolDefinition, ...] = ()
-        self._changed = anyio.Event()
-        """Set when the tools may be others than those listed: at first, when it says so, and at its end."""
-        self._changed.set()
+        self._is_changed = True
+        """Whether the tools may be others than those listed: at first, and when it says so."""
         self._task: asyncio.Task[None] | None = None
         self._check: asyncio.Task[None] | None = None
 
@@ -238,7 +233,7 @@ class LiveConnection:
             if self.error:
                 self.error = self.notes.about(self.error)
                 _log.info("the server %s ended: %s", self.spec.name, self.error)
-            for event in (self._closing, self.opened, self.ended, self._changed):
+            for event in (self._closing, self.opened, self.ended):
                 event.set()
 
     async def _until_unused(self) -> None:
@@ -279,12 +274,12 @@ class LiveConnection:
     async def tools(self) -> tuple[ToolDefinition, ...]:
         """Return the tools that the server has now; it is asked again only after it reported a change."""
         async with self._listing:
-            if self._changed.is_set():
-                self._changed = anyio.Event()
+            if self._is_changed:
+                self._is_changed = False
                 try:
                     listed = await self.ask(lambda session: all_pages(session, "tools"))
                 except BaseException:
-                    self._changed.set()
+                    self._is_changed = True
                     raise
                 values = (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed)
                 read = [with_server_name(read_definition(v, "", "a tool"), self.spec.name) for v in values]
@@ -308,16 +303,6 @@ class LiveConnection:
         finally:
             self._users -= 1
             self._last_used = anyio.current_time()
-
-    async def follow(self, changed: Changed) -> None:
-        """Keep the server until it ends; call `changed` with its tools, and again whenever they change."""
-        self._users += 1
-        try:
-            while self.is_open:
-                changed(await self.tools())
-                await self._changed.wait()
-        finally:
-            self._users -= 1
 
     def check_soon(self) -> None:
         """End the server if it is found to answer nothing at all, so that the next call finds a new one."""
@@ -433,7 +418,7 @@ class LiveConnection:
     async def _hear(self, message: Any) -> None:
         method = getattr(message, "method", None)
         if method == "notifications/tools/list_changed":
-            self._changed.set()
+            self._is_changed = True
         elif method == "notifications/message":
             call = self._asked()
             if call is not None and call.handlers.on_log is not None:
@@ -540,7 +525,6 @@ class ServerPool:
         self._idle_s = idle_s
         self._connections: dict[tuple[str, str], LiveConnection] = {}
         """The latest connection to each server that was called."""
-        self._following: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     async def call(
         self,
@@ -585,29 +569,11 @@ class ServerPool:
         """Return the answer of a server to a request that is no call of a tool."""
         return await self._use(spec, client, _limit(timeout_s), lambda opened: opened.ask(question))
 
-    def follow(self, spec: ServerSpec, changed: Changed, client: PoolClient) -> None:
-        """Keep a client's server running; call `changed` with its tools, and again whenever they change."""
-        key = client.connection, f"{spec.name} {spec.source}"
-        if key not in self._following:
-            self._following[key] = asyncio.create_task(self._follow(spec, changed, client))
-
-    async def _follow(self, spec: ServerSpec, changed: Changed, client: PoolClient) -> None:
-        try:
-            while True:
-                await (await self._connected(spec, client)).follow(changed)
-                await anyio.sleep(_FOLLOW_PAUSE_S)
-        except ServerCallError as error:
-            _log.warning("the server %s is no longer followed: %s", spec.name, error.user_message)
-
     def leave(self, connection: str) -> None:
-        for key in [key for key in self._following if key[0] == connection]:
-            self._following.pop(key).cancel()
         for key in [key for key in self._connections if key[0] == connection]:
             self._connections.pop(key).close()
 
     async def aclose(self) -> None:
-        for following in self._following.values():
-            following.cancel()
         await asyncio.gather(*(connection.aclose() for connection in self._connections.values()))
 
     async def _use(

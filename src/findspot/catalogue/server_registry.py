@@ -14,7 +14,6 @@ that is new or another since then is called only after a question.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import json
@@ -22,7 +21,7 @@ import re
 import secrets
 import shlex
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from itertools import pairwise
@@ -33,8 +32,8 @@ from findspot.catalogue.indexfile import definition_object, project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources, without_literals
 from findspot.catalogue.tool_record import MAX_DESCRIPTION_CHARS, SEPARATOR, ToolDefinition
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.files import State, make_private_dir, read_json, state_of, write_json
-from findspot.core.locks import writer_lock
+from findspot.core.files import State, state_of
+from findspot.core.locks import HomeFile
 from findspot.core.paths import index_key
 from findspot.text.snippet import listed
 
@@ -43,42 +42,8 @@ if TYPE_CHECKING:
 
 
 _KEY_BYTES = 32
-_PATIENCE_S = 30.0
 
 CHANGED_TOOL = "New or changed since the user agreed to its server: a call asks the user first"
-
-
-class HomeFile:
-    """A small JSON file in the home folder; a damaged one counts as empty."""
-
-    def __init__(self, path: Path, checked: Callable[[Any], dict[str, Any]] = dict) -> None:
-        """Take a file, and what returns of its content, or of an empty object, what can be used."""
-        self.path = path
-        self._checked = checked
-        self._state: State | None = None
-        self._stored: dict[str, Any] = {}
-
-    def read(self) -> dict[str, Any]:
-        """Return what is stored, not to be changed; the file is read when it has changed."""
-        state = state_of(self.path)
-        if state is None or state != self._state:
-            self._stored, self._state = self._load(), state
-        return self._stored
-
-    @contextlib.contextmanager
-    def changing(self) -> Iterator[dict[str, Any]]:
-        """Yield what is stored, and write what the block makes of it; one process at a time."""
-        make_private_dir(self.path.parent)
-        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
-            stored = self._load()
-            yield stored
-            write_json(self.path, stored)
-
-    def _load(self) -> dict[str, Any]:
-        try:
-            return self._checked(read_json(self.path))
-        except (OSError, ValueError, TypeError, AttributeError):
-            return self._checked({})
 
 
 class Standing(Enum):
@@ -111,10 +76,11 @@ class Agreements(HomeFile):
                     stored["servers"][key] = digest
                     stored["tools"].pop(key, None)
 
-    def remove(self, spec: ServerSpec) -> None:
+    def remove(self, name: str, source: Path, project: Path | None) -> None:
+        """Forget what the user agreed to about an entry, which may be gone."""
         with self.changing() as stored:
             for kind in ("servers", "tools"):
-                stored[kind].pop(_key(spec), None)
+                stored[kind].pop(_key(ServerSpec(name, source=source, project=project)), None)
 
     def knows_tools(self, spec: ServerSpec) -> bool:
         return _key(spec) in self.read()["tools"]
@@ -255,7 +221,6 @@ class ServerOffers:
 class BuildRecord:
     files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
     """Each file that was named, with the servers that it named."""
-    follow: bool = False
     provider: str | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
     """Server → why it did not answer when it was last asked."""
@@ -275,7 +240,7 @@ def read_build_record(home: Path, index: Path) -> BuildRecord:
         }
         files = {Path(path): tuple(map(str, names)) for path, names in about["files"].items()}
         errors = dict(about.get("errors", {}))
-        return BuildRecord(files, about["following"] is True, about["provider"], errors, offers)
+        return BuildRecord(files, about["provider"], errors, offers)
     except (KeyError, TypeError, ValueError, AttributeError):
         return BuildRecord()
 
@@ -283,7 +248,6 @@ def read_build_record(home: Path, index: Path) -> BuildRecord:
 def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
     about = {
         "files": {str(source): list(names) for source, names in record.files.items()},
-        "following": record.follow,
         "provider": record.provider,
         "errors": dict(record.errors),
         "offers": {name: [offered.kinds, offered.instructions] for name, offered in record.offers.items()},

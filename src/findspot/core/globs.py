@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import chain
 
 from findspot.core.errors import InvalidPatternError
 
@@ -20,6 +20,8 @@ MAX_EXPANDED_CHARS = 20_000
 """Compiling takes about a microsecond a character: this is what a user may wait for."""
 
 _FOLDERS = "(?:[^/]+/)*?"
+_TOKEN = re.compile(r"\\.|\[[!^]?\]?[^]]*\]|.", re.DOTALL)
+"""A character that braces are looked for in; what is escaped or in a class is passed over."""
 _UNIVERSAL = frozenset({"*", "**", "**/*", "/**"})
 _PLAIN_SUFFIX = re.compile(r"(?:\*\*/)?\*([^/*?\[\]{}\\]+)")
 _POSIX_CLASSES = {
@@ -200,49 +202,28 @@ def _class_member(part: str, at: int, glob: str) -> tuple[str, int]:
 
 def _expand_braces(pattern: str) -> list[str]:
     """Return the brace-free patterns of `{a,b}`; a pair without a comma is taken literally."""
-    done: list[str] = []
-    waiting = [pattern]
-    while waiting:
-        glob = waiting.pop()
-        span = _first_braces(glob, pattern)
-        if span is None:
-            done.append(glob)
+    around: list[tuple[list[str], list[str]]] = []
+    """Before each open brace, and inside it up to its last comma."""
+    globs = [""]
+    for token in _TOKEN.findall(pattern):
+        if token == "{":
+            around.append((globs, []))
+            globs = [""]
+        elif token == "," and around:
+            around[-1][1].extend(globs)
+            globs = [""]
+        elif token == "}" and around:
+            before, others = around.pop()
+            inside = [*others, *globs] if others else [f"\\{{{glob}\\}}" for glob in globs]
+            globs = [start + end for start in before for end in inside]
         else:
-            start, commas, end = span
-            cuts = [start, *commas, end]
-            middles = [glob[a + 1 : b] for a, b in pairwise(cuts)]
-            if not commas:
-                middles = [f"\\{{{middles[0]}\\}}"]
-            waiting += [glob[:start] + middle + glob[end + 1 :] for middle in reversed(middles)]
-        if (
-            len(done) + len(waiting) > MAX_ALTERNATIVES
-            or sum(map(len, done)) + sum(map(len, waiting)) > MAX_EXPANDED_CHARS
-        ):
-            raise InvalidPatternError(pattern, f"the braces give more than {MAX_ALTERNATIVES} alternatives")
-    return done
-
-
-def _first_braces(glob: str, pattern: str) -> tuple[int, list[int], int] | None:
-    """Return where the first `{` is, its own commas, and its `}`; None when there is no brace."""
-    start, depth, commas = -1, 0, list[int]()
-    at = 0
-    while at < len(glob):
-        char = glob[at]
-        if char == "\\":
-            at += 1
-        elif char == "[":
-            closing = glob.find("]", at + 2 + (glob[at + 1 : at + 2] in ("!", "^")))
-            at = closing if closing > 0 else at
-        elif char == "{":
-            start = at if depth == 0 else start
-            depth += 1
-        elif char == "," and depth == 1:
-            commas.append(at)
-        elif char == "}" and depth:
-            depth -= 1
-            if depth == 0:
-                return start, commas, at
-        at += 1
-    if depth:
+            globs = [glob + token for glob in globs]
+        _check_size(list(chain(globs, *chain(*around))), pattern)
+    if around:
         raise InvalidPatternError(pattern, "'{' is never closed")
-    return None
+    return globs
+
+
+def _check_size(globs: list[str], pattern: str) -> None:
+    if len(globs) > MAX_ALTERNATIVES or sum(map(len, globs)) > MAX_EXPANDED_CHARS:
+        raise InvalidPatternError(pattern, f"the braces give more than {MAX_ALTERNATIVES} alternatives")

@@ -1,4 +1,4 @@
-"""One writer per index, across processes and threads.
+"""One writer per index, and per small file in the home folder, across processes and threads.
 
 The lock is the operating system's lock on an open file: it goes with the process that held
 it, however that process ended, so a dead owner never blocks anyone. The file's content only
@@ -13,12 +13,20 @@ import io
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from findspot.core.errors import FindspotError, IndexBusyError, IndexNotFoundError
-from findspot.core.files import make_private_dir, open_private, translated_os_errors
+from findspot.core.files import (
+    State,
+    make_private_dir,
+    open_private,
+    read_json,
+    state_of,
+    translated_os_errors,
+    write_json,
+)
 
 if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
     import msvcrt
@@ -141,3 +149,38 @@ REBUILT = f"The index was damaged and has been rebuilt; the damaged one is kept 
 
 DELETE_WAIT_S = 1.0
 """How long a deletion waits for a writer: saved files are stored in less than that."""
+
+_PATIENCE_S = 30.0
+
+
+class HomeFile:
+    """A small JSON file in the home folder; a damaged one counts as empty."""
+
+    def __init__(self, path: Path, checked: Callable[[Any], dict[str, Any]] = dict) -> None:
+        """Take a file, and what returns of its content, or of an empty object, what can be used."""
+        self.path = path
+        self._checked = checked
+        self._state: State | None = None
+        self._stored: dict[str, Any] = {}
+
+    def read(self) -> dict[str, Any]:
+        """Return what is stored, not to be changed; the file is read when it has changed."""
+        state = state_of(self.path)
+        if state is None or state != self._state:
+            self._stored, self._state = self._load(), state
+        return self._stored
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[dict[str, Any]]:
+        """Yield what is stored, and write what the block makes of it; one process at a time."""
+        make_private_dir(self.path.parent)
+        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
+            stored = self._load()
+            yield stored
+            write_json(self.path, stored)
+
+    def _load(self) -> dict[str, Any]:
+        try:
+            return self._checked(read_json(self.path))
+        except (OSError, ValueError, TypeError, AttributeError):
+            return self._checked({})

@@ -154,8 +154,8 @@ def _entries(folder: Path, *, folders: bool) -> list[Path]:
 
 
 def holds_code(folder: Path) -> bool:
-    """Return whether a folder, or one directly in it, has a file of a programming language."""
-    here = (folder, *_entries(folder, folders=True))
+    """Return whether a folder, or one directly in it that is no repository, has a file with code."""
+    here = (folder, *(each for each in _entries(folder, folders=True) if not is_checkout(each)))
     files = (file.name for inner in here for file in _entries(inner, folders=False))
     return any(row(language_of(name)).grammar for name in files)
 

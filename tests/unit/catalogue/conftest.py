@@ -15,7 +15,7 @@ from findspot.embed.provider_registry import open_embedder
 
 SERVER = Path(__file__).with_name("example_server.py")
 PATIENCE_S = 60
-OWN_OPTIONS = {"provider", "agree", "agree_to_tools", "user_wide", "follow", "refresh", "replace_sources"}
+OWN_OPTIONS = {"provider", "agree", "agree_to_tools", "user_wide", "refresh", "replace_sources"}
 
 TOOLS: list[dict[str, Any]] = [
     {

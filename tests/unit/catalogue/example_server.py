@@ -1,7 +1,6 @@
 """A small MCP server, good or bad as its first argument says.
 
 notes            three tools, over two pages
-changing FIFO    gains a tool, and says so, whenever a line comes through the FIFO
 endless          three tools on a list that never ends
 silent           never answers
 dying            dies when it is asked for its tools
@@ -17,7 +16,6 @@ import json
 import os
 import signal
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +43,6 @@ class Example:
     def __init__(self, kind: str, arguments: list[str]) -> None:
         self.kind = kind
         self.arguments = arguments
-        self.added: list[dict[str, Any]] = []
-        self.listening = False
 
     def serve(self) -> None:
         for line in sys.stdin:
@@ -59,7 +55,7 @@ class Example:
             return {
                 "result": {
                     "protocolVersion": params["protocolVersion"],
-                    "capabilities": {"tools": {"listChanged": True}},
+                    "capabilities": {"tools": {}},
                     "serverInfo": {"name": "example", "version": "1"},
                 }
             }
@@ -75,25 +71,11 @@ class Example:
         if self.kind == "tools":
             about = " ".join(sorted(os.environ)) if "env" in self.arguments else "A tool."
             return {"tools": [tool(name, about) for name in self.arguments]}
-        if self.kind == "changing":
-            self.listen()
-            return {"tools": [*NOTES[:1], *self.added]}
         if self.kind == "endless":
             return {"tools": NOTES, "nextCursor": f"{cursor}+"}
         if cursor is None:
             return {"tools": NOTES[:2], "nextCursor": "2"}
         return {"tools": NOTES[2:]}
-
-    def listen(self) -> None:
-        if not self.listening:
-            self.listening = True
-            threading.Thread(target=self.hear, daemon=True).start()
-
-    def hear(self) -> None:
-        with Path(self.arguments[0]).open() as names:
-            for line in names:
-                self.added.append(tool(line.strip(), f"A tool called {line.strip()}."))
-                send(method="notifications/tools/list_changed")
 
 
 def send(**message: Any) -> None:

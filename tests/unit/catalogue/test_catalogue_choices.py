@@ -52,7 +52,7 @@ class TestModels:
         home, path = tmp_path / "findspot", foreign.project_index
         assert path is not None
         record = read_build_record(home, path)
-        write_build_record(home, path, type(record)(record.files, False, "http:elsewhere"))
+        write_build_record(home, path, type(record)(record.files, "http:elsewhere"))
         mine, opened = self.open(root, home, "local:static")
         assert mine.search("read a file", MEANING).tools
         assert set(opened) == {"http:elsewhere"}

@@ -1,4 +1,4 @@
-"""Asking real servers, over pipes and HTTP, good ones and bad ones; and hearing when they change."""
+"""Asking real servers, over pipes and HTTP, good ones and bad ones."""
 
 from __future__ import annotations
 
@@ -125,31 +125,14 @@ def test_a_server_that_fails_later_keeps_its_tools(open_catalogue: Open, write: 
 def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Write, tmp_path: Path) -> None:
     opened = open_catalogue()
     path = write("mcp.json", {"mcpServers": {"a": entry("notes")}})
-    index(opened, path, follow=True)
+    index(opened, path)
     assert opened.indexer.remembered() == (path,)
     assert opened.project_index is not None
     about = read_build_record(tmp_path / "findspot", opened.project_index)
-    assert (about.files, about.follow) == ({path: ("a",)}, True)
+    assert about.files == {path: ("a",)}
     assert about.provider == "local:static"
-    index(opened)
-    assert read_build_record(tmp_path / "findspot", opened.project_index).follow, (
-        "as before, unless said otherwise"
-    )
-    index(opened, follow=False)
-    assert not read_build_record(tmp_path / "findspot", opened.project_index).follow
     assert str(path) not in opened.project_index.read_text("utf-8")
     assert open_catalogue().indexer.remembered(user_wide=True) == ()
-
-
-def test_only_agreed_servers_that_answered_are_followed(open_catalogue: Open, write: Write) -> None:
-    opened = open_catalogue()
-    good, failing = entry("notes"), {"command": "no-such-program-anywhere"}
-    config = write("mcp.json", {"mcpServers": {"a": good, "b": good, "x": failing}})
-    index(opened, config)
-    assert opened.followed() == []
-    index(opened, config, follow=True)
-    write("mcp.json", {"mcpServers": {"a": good, "b": entry("notes", "more"), "c": good, "x": failing}})
-    assert [spec.name for spec in opened.followed()] == ["a"]
 
 
 def test_tools_are_replaced_where_they_stand(catalogue: Catalogue) -> None:

@@ -112,7 +112,7 @@ def test_a_project_does_not_describe_the_users_own_servers(open_catalogue: Open,
     assert open_catalogue().get("notes__read_note") == mine
 
     (spec,) = opened.registry.servers(opened.user_index)
-    opened.registry.agreements.remove(spec)
+    opened.registry.agreements.remove(spec.name, spec.source, spec.project)
     assert opened.get("notes__read_note").description == "Claimed.", "nobody can call it"
     assert opened.access(mine).state == "not_agreed"
 

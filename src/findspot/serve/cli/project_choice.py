@@ -8,7 +8,7 @@ from pathlib import Path
 
 from findspot.core.caller import working_folder
 from findspot.core.errors import ProjectNotDetectedError
-from findspot.core.paths import absolute, expanded
+from findspot.core.paths import absolute, expanded, is_denied
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import find_root, holds_code
 from findspot.engine import Engine
@@ -117,6 +117,9 @@ def _detected(engine: Engine, *, ask: bool, may_ask: bool) -> Asked:
     return engine.project(_choose_folder() if may_ask else _unmarked_folder())
 
 
+_OF_THE_SYSTEM = [(name,) for name in ("bin", "boot", "dev", "etc", "lib", "proc", "run", "sbin", "sys")]
+
+
 def _unmarked_folder() -> Path:
     """Return the working folder, if it has code in it; else say why it cannot be meant."""
     here, home = working_folder(), expanded("~").resolve()
@@ -127,6 +130,8 @@ def _unmarked_folder() -> Path:
         )
     elif not any(here.iterdir()):
         error.user_message = f"{here} is empty."
+    elif here.parts[1:2] in _OF_THE_SYSTEM or is_denied(here.name, folder=True):
+        error.user_message = f"{here} belongs to the system or to a tool, and is no project."
     elif holds_code(here):
         output.note(f"No .git or manifest is here or above: {here} is taken for the project.")
         return here

@@ -19,6 +19,7 @@ import click
 
 from findspot.catalogue.call_results import part_name
 from findspot.catalogue.catalogue import BuildOptions, Built, Catalogue, Outcome
+from findspot.catalogue.indexfile import project_of
 from findspot.catalogue.known_clients import SERVER, Machine
 from findspot.catalogue.server_registry import ADDED, ServerStatus, command_line, description
 from findspot.catalogue.server_sources import (
@@ -70,11 +71,6 @@ def tools() -> None:
 @click.option("--no-embeddings", is_flag=True, help="Store no vectors: search by keywords and patterns only.")
 @click.option("--force", is_flag=True, help="Ask every server again, and replace a damaged index.")
 @option_of("timeout", argument("number", "Seconds to wait per server. Default: 30", minimum=0.1))
-@click.option(
-    "--follow/--no-follow",
-    default=None,
-    help="Keep the servers running to notice changes of their tools. Default: the last choice, at first no.",
-)
 @click.option("--replace", is_flag=True, help="Forget the files of earlier runs.")
 def index(
     reply: Reply, sources: Sequence[str], *, project: str | None, user: bool, yes: bool, **wanted: Any
@@ -98,7 +94,6 @@ def index(
             agree=lambda servers: _ask_agreement(servers, yes, reply),
             agree_to_tools=lambda tools: _ask_about_tools(tools, yes),
             user_wide=user,
-            follow=wanted["follow"],
             replace_sources=wanted["replace"],
         )
     _report(reply, path, built)
@@ -522,11 +517,12 @@ def remove(reply: Reply, name: str, project: str | None) -> None:
                 f"'{name}' comes from {server.origin}, which Findspot does not change.",
                 hint=f"Remove it there, or turn it off: findspot tools disable {name}",
             )
-        if server.spec is not None and server.index is not None:
-            with catalogue.registry.added(server.index).changing() as added:
-                added["mcpServers"].pop(name, None)
-            catalogue.registry.agreements.remove(server.spec)
+        source = server.spec.source if server.spec else Path(server.origin)
         for index in [server.index] if server.index else catalogue.paths:
+            if source == (added := catalogue.registry.added(index)).path:
+                with added.changing() as entries:
+                    entries["mcpServers"].pop(name, None)
+            catalogue.registry.agreements.remove(name, source, project_of(index))
             catalogue.registry.choices.forget(index, name)
             catalogue.indexer.remove_server(index, name)
     reply.give({"status": "success", "name": name}, f"Removed {name}.")

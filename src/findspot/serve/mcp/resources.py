@@ -65,13 +65,9 @@ async def _caller(call: Call) -> tuple[Path, PoolClient]:
 
 
 async def opened_catalogue(call: Call) -> tuple[Catalogue, ServerPool, PoolClient]:
-    """Return the catalogue where the client works, kept current if the user wants it, and how its servers
-    are called.
-    """
+    """Return the catalogue where the client works, and how its servers are called."""
     folder, client = await _caller(call)
     engine, catalogue = await call.quick(lambda engine: (engine, engine.catalogue(folder)))
-    for spec in await call.quick(lambda _: catalogue.followed()):
-        engine.servers.follow(spec, partial(catalogue.learn, spec), client)
     return catalogue, engine.servers, client
 
 

@@ -168,7 +168,7 @@ def _taken_out(client: Client, text: str, original: bytes | None) -> str:
         text = table_edit.put(text, client.format, keys, own)
     is_empty = not value_at(parse_config(text, client.format), client.keys)
     made_here = value_at(before, client.keys) is None
-    return table_edit.take_out(text, client.format, (*client.keys,)) if is_empty and made_here else text
+    return table_edit.take_out(text, client.format, client.keys) if is_empty and made_here else text
 
 
 def servers_in(client: Client, path: Path) -> dict[str, Any]:
