@@ -18,8 +18,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from findspot.core.errors import FindspotError
+from findspot.engine import Engine
 from findspot.llm import Prompt as Question
-from findspot.serve.library import Library
 from findspot.serve.listening import listen
 from findspot.serve.mcp.client import sample
 from findspot.serve.mcp.http_server import PATH, Gate
@@ -403,7 +403,7 @@ async def complete(_context: Context, _params: Any) -> types.CompleteResult:
 
 
 def main() -> None:
-    app = Gate(Registry(TOOLS), Library())
+    app = Gate(Registry(TOOLS), Engine(watching=True))
     add = app.server.add_request_handler
     add("resources/list", types.PaginatedRequestParams, list_resources)
     add("resources/templates/list", types.PaginatedRequestParams, list_templates)

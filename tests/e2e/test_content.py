@@ -10,7 +10,7 @@ from mcp import Client
 
 from e2e.conformance_server import TOOLS, WAV
 from e2e.harness import Connection
-from findspot.serve.library import Library
+from findspot.engine import Engine
 from findspot.serve.mcp.server import make_server
 from findspot.serve.mcp.tool import Registry
 
@@ -40,7 +40,7 @@ class TestContent:
 
     def test_audio_passes_unharmed(self, portal: BlockingPortal) -> None:
         """A tool of another registry, on the same layer."""
-        client = Client(make_server(Registry(TOOLS), Library()))
+        client = Client(make_server(Registry(TOOLS), Engine(watching=True)))
         with portal.wrap_async_context_manager(client):
             result = portal.call(client.call_tool, "test_audio_content", {})
         assert result.content == [types.AudioContent(data=WAV, mime_type="audio/wav")]

@@ -18,7 +18,6 @@ from mcp import Client
 
 from findspot import Engine
 from findspot.search import hybrid
-from findspot.serve.library import Library
 from findspot.serve.mcp.server import make_server
 from findspot.serve.mcp.tools import all_tools
 
@@ -58,14 +57,14 @@ async def _names_at_search(folder: Path) -> list[str]:
             looked.wait()
             names.extend(reversed(list(_callers(frame))))
 
-    library = Library()
+    engine = Engine(watching=True)
     _profile_threads(hybrid.search.__code__, seen)
     try:
-        async with Client(make_server(all_tools(), library), mode="legacy") as client:
+        async with Client(make_server(all_tools(), engine), mode="legacy") as client:
             await client.call_tool("search_code", {"query": "total of prices", "path": str(folder)})
     finally:
         threading.setprofile(None)  # type: ignore[arg-type]
-        library.close()
+        engine.close()
     return names
 
 

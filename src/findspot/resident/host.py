@@ -31,10 +31,10 @@ from findspot.core.settings import KEYS
 from findspot.core.utc_time import utc_now
 from findspot.door.address import code_stamp, rank, reason_for_none, sandbox
 from findspot.door.connection import RefusedError, ask, is_own_user
+from findspot.engine import Engine
 from findspot.resident.place import listening, only_one
 from findspot.serve.cli.app import run_for
 from findspot.serve.cli.terminal import RemoteTerminal, route_streams
-from findspot.serve.library import Library
 
 if TYPE_CHECKING:
     from findspot.resident.sessions import Sessions
@@ -58,10 +58,10 @@ _SHAPING = frozenset(key.variable for key in KEYS if key.section in ("discover",
 class Host:
     """The clients of this process, and what they share."""
 
-    def __init__(self, idle_s: float, library: Library | None = None) -> None:
-        """With a library, this process serves others as well, and clients do not choose its environment."""
-        self.library = library or Library()
-        self._serves_others = library is not None
+    def __init__(self, idle_s: float, engine: Engine | None = None) -> None:
+        """With an engine, this process serves others as well, and clients do not choose its environment."""
+        self.engine = engine or Engine(watching=True)
+        self._serves_others = engine is not None
         self._idle_s = idle_s
         self._own_rank = rank(__version__, code_stamp())
         self._sandbox = sandbox()
@@ -80,7 +80,7 @@ class Host:
                 with importing():
                     from findspot.resident.sessions import Sessions
 
-                self._sessions = Sessions(self.library)
+                self._sessions = Sessions(self.engine)
             return self._sessions
 
     def retire(self) -> None:
@@ -102,7 +102,7 @@ class Host:
         if self._sessions is not None:
             self._sessions.close()
         if not self._serves_others:
-            self.library.close()
+            self.engine.close()
 
     def _is_unused(self) -> bool:
         with self._guard:
@@ -197,13 +197,13 @@ class Host:
         caller = _caller(greeting)
         with self._present(greeting):
             sessions = self._open_sessions()
-            from findspot.resident.sessions import terms_of
+            from findspot.resident.sessions import prepare_soon, terms_of
 
             try:
                 with on_behalf_of(caller):
-                    terms = terms_of(list(greeting["arguments"]), self.library)
+                    terms = terms_of(list(greeting["arguments"]), self.engine)
                     if terms.asks_projects:
-                        self.library.prepare_soon()
+                        prepare_soon(self.engine)
             except RefusedError as error:
                 _say(connection, {"refused": str(error), "code": error.code})
                 return
@@ -214,14 +214,14 @@ class Host:
     def _run_command(self, connection: socket.socket, greeting: dict[str, Any]) -> None:
         with self._present(greeting):
             _say(connection, {"pid": os.getpid()})
-            terminal = RemoteTerminal(connection, greeting.get("terminal") or {}, self.library.open)
+            terminal = RemoteTerminal(connection, greeting.get("terminal") or {}, self.engine)
             with on_behalf_of(_caller(greeting)), contextlib.suppress(BrokenPipeError):
                 terminal.send(exit=run_for(terminal, list(greeting["arguments"])))
 
     def _status(self) -> dict[str, Any]:
         with self._guard:
             clients = list(self._clients.values())
-        projects = [str(project.root) for project in self.library.opened()]
+        projects = [str(project.root) for project in self.engine.opened()]
         return {
             "pid": os.getpid(),
             "version": __version__,
@@ -281,7 +281,7 @@ def run(home: Path, listener: socket.socket, ready: Callable[[], None]) -> Host:
 
 
 @contextlib.contextmanager
-def beside(library: Library) -> Iterator[None]:
+def beside(engine: Engine) -> Iterator[None]:
     """Be the resident process of this home too, for as long as this process serves HTTP.
 
     Whoever has the place leaves it; its clients turn to this process.
@@ -298,7 +298,7 @@ def beside(library: Library) -> Iterator[None]:
             yield
             return
         route_streams()
-        host = Host(math.inf, library)
+        host = Host(math.inf, engine)
         taking = threading.Thread(target=host.serve, args=(listener,), name="clients", daemon=True)
         taking.start()
         try:

@@ -1,24 +1,27 @@
-"""The MCP sessions of a process: one event loop, one library that all of them ask, and the terms of each."""
+"""The MCP sessions of a process: one event loop, one engine that all of them ask, and the terms of each."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import socket
 import threading
 from concurrent.futures import Future, wait
 
 import click
 
-from findspot.core.caller import Caller, on_behalf_of
+from findspot.core.caller import Caller, on_behalf_of, working_folder
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger, keep_log
-from findspot.core.paths import home_folder
+from findspot.core.model import Query
+from findspot.core.paths import home_folder, index_folder
 from findspot.core.settings import CATALOGUE_TOOLSET
+from findspot.discover.checkouts import folders_around
 from findspot.door.connection import RefusedError
+from findspot.engine import Engine
 from findspot.serve.cli.failure import USAGE, exit_code
 from findspot.serve.cli.server_commands import gateway, serve
-from findspot.serve.library import Library
 from findspot.serve.mcp.access import Terms
 from findspot.serve.mcp.client_stream import MAX_LINE_BYTES, Connection
 from findspot.serve.mcp.server import make_server, settings_here
@@ -29,12 +32,32 @@ _log = get_logger("mcp")
 
 _CLOSE_S = 10.0
 
+_FIRST_QUESTION = "where does the program begin"
+"""Asked by the server itself, so that the index and the model are in memory when somebody else asks."""
+
+_FIRST_ANSWERS_S = 0.5
+"""A client is greeted before the project that it is in is loaded."""
+
+
+def prepare_soon(engine: Engine) -> None:
+    """Watch the indexed project that the client is in, and load what its first question needs."""
+
+    def prepare() -> None:
+        with contextlib.suppress(FindspotError, OSError):
+            here = working_folder()
+            if any(index_folder(home_folder(), root).is_dir() for root in folders_around(here)):
+                engine.detect(here).search(Query(_FIRST_QUESTION, limit=1))
+
+    timer = threading.Timer(_FIRST_ANSWERS_S, contextvars.copy_context().run, (prepare,))
+    timer.daemon = True
+    timer.start()
+
 
 class Sessions:
     """Answers clients that speak MCP over connected sockets."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self.reading_tools = [tool.name for tool in all_tools() if tool.annotations["readOnlyHint"]]
         """Tools of which a call may be repeated."""
         self._loop = asyncio.new_event_loop()
@@ -59,7 +82,7 @@ class Sessions:
         closing = asyncio.run_coroutine_threadsafe(_finish(), self._loop)
         with contextlib.suppress(TimeoutError):
             closing.result(_CLOSE_S)
-        asyncio.run_coroutine_threadsafe(self._library.disconnect(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._engine.end_servers(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -71,7 +94,7 @@ class Sessions:
         self._connections.add(connection)
         try:
             with on_behalf_of(caller) if caller is not None else contextlib.nullcontext():
-                await connection.serve(make_server(all_tools(), self._library, terms=terms, ending=ending))
+                await connection.serve(make_server(all_tools(), self._engine, terms=terms, ending=ending))
         except Exception:  # noqa: BLE001 - one client's trouble must not end the others
             _log.exception("a session failed")
         finally:
@@ -91,21 +114,21 @@ class InProcess:
 
     def __init__(self, connection: socket.socket, arguments: list[str]) -> None:
         keep_log(home_folder() / "logs", settings_here().log.level)
-        self._library = Library()
-        terms = terms_of(arguments, self._library)
-        self._sessions = Sessions(self._library)
+        self._engine = Engine(watching=True)
+        terms = terms_of(arguments, self._engine)
+        self._sessions = Sessions(self._engine)
         self._session = self._sessions.open(connection, terms)
         self.reading_tools = self._sessions.reading_tools
         if terms.asks_projects:
-            self._library.prepare_soon()
+            prepare_soon(self._engine)
 
     def join(self) -> None:
         wait([self._session])
         self._sessions.close()
-        self._library.close()
+        self._engine.close()
 
 
-def terms_of(arguments: list[str], library: Library) -> Terms:
+def terms_of(arguments: list[str], engine: Engine) -> Terms:
     """Return the terms of a command line; `RefusedError` where there is nothing to serve on them."""
     name, *options = arguments
     command = gateway if name == "gateway" else serve
@@ -119,7 +142,7 @@ def terms_of(arguments: list[str], library: Library) -> Terms:
     terms = Terms(given["read_only"], toolsets=given["toolsets"])
     if (terms.toolsets or settings_here().serve.toolsets) == ("cortex",):
         try:
-            require_chunks(library)
+            require_chunks(engine)
         except FindspotError as error:
             hint = f"\nhint: {error.hint}" if error.hint else ""
             raise RefusedError(f"{error.statement}{hint}", exit_code(error)) from None

@@ -69,7 +69,7 @@ def open_asked(
 def _engine(flags: dict[str, object] | None) -> Iterator[Engine]:
     shared = terminal().engine
     if shared and not flags:
-        yield shared()
+        yield shared
         return
     with contextlib.closing(Engine(flags)) as engine:
         yield engine

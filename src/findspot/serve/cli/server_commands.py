@@ -184,7 +184,7 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
 
         stop = threading.Event()
         with current.stopping(lambda _: stop.set()):
-            run(start, port, opened, current.engine() if current.engine else None, stop)
+            run(start, port, opened, current.engine, stop)
 
 
 @contextlib.contextmanager

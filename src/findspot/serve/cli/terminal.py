@@ -71,8 +71,8 @@ class _Stream(io.TextIOBase):
 
 class OwnTerminal:
     is_own = True
-    engine: Callable[[], Engine] | None = None
-    """What opens the engine that commands share, where they do."""
+    engine: Engine | None = None
+    """The engine that commands share, where they do."""
 
     def __init__(self) -> None:
         self.warned: set[str] = set()
@@ -111,10 +111,8 @@ class RemoteTerminal:
 
     is_own = False
 
-    def __init__(
-        self, connection: socket.socket, facts: Mapping[str, Any], open_engine: Callable[[], Engine]
-    ) -> None:
-        self.engine: Callable[[], Engine] | None = open_engine
+    def __init__(self, connection: socket.socket, facts: Mapping[str, Any], engine: Engine) -> None:
+        self.engine: Engine | None = engine
         self.columns = int(facts.get("columns") or 80)
         self.warned: set[str] = set()
         self.stdout = _Stream(lambda text: self.send(out=text), is_terminal=bool(facts.get("out")))

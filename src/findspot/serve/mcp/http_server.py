@@ -8,6 +8,7 @@ import math
 import re
 import secrets
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +40,7 @@ from findspot.core.files import read_named
 from findspot.core.log import get_logger, keep_log
 from findspot.core.paths import expanded, home_folder
 from findspot.core.settings import HttpSettings
-from findspot.serve.library import Library
+from findspot.engine import Engine
 from findspot.serve.listening import listen, serve
 from findspot.serve.mcp.access import (
     IN_SCOPE,
@@ -161,7 +162,7 @@ class Gate:
     def __init__(
         self,
         registry: Registry,
-        library: Library,
+        engine: Engine,
         hosts: Iterable[str] = (),
         grants: Grants | None = None,
         *,
@@ -169,14 +170,16 @@ class Gate:
         terms: Terms = OPEN,
     ) -> None:
         """Take the names of the server beyond those of this machine."""
-        self._library = library
+        self._engine = engine
+        self._stopping = threading.Event()
         self._names = Names(hosts)
         self._grants = grants
         self._limits = limits
         self._ending = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open_sessions: Counter[str] = Counter()
-        self.server = make_server(registry, library, replace(terms, guarded=grants is not None))
+        guarded = replace(terms, guarded=grants is not None)
+        self.server = make_server(registry, engine, guarded, ending=self._stopping)
         self.server.middleware.append(self._count_sessions)
         self._sessions = StreamableHTTPSessionManager(
             self.server, max_request_body_size=MAX_BODY_BYTES, max_sessions=MAX_SESSIONS
@@ -239,7 +242,7 @@ class Gate:
         if (grant := scope.get(IN_SCOPE)) is not None:
             scope["user"] = _user(grant.name)
             if grant.repositories:
-                repositories = await to_thread.run_sync(lambda: self._library.open().repositories())
+                repositories = await to_thread.run_sync(self._engine.repositories)
                 scope[IN_SCOPE] = grant.located(repositories)
         if scope["path"] not in (PATH, f"{PATH}/"):
             await Response("Not Found", 404)(scope, receive, send)
@@ -248,8 +251,9 @@ class Gate:
         else:
             await self._sessions.handle_request(scope, receive, send)
 
-    def end_streams(self) -> None:
+    def end(self) -> None:
         """End the streams on which clients listen; calls that run are still answered."""
+        self._stopping.set()
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._ending.set)
 
@@ -275,6 +279,7 @@ class Gate:
         async with self._sessions.run():
             await send({"type": "lifespan.startup.complete"})
             await receive()
+        await self._engine.end_servers()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _count_sessions(self, ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -331,8 +336,8 @@ class TokenChoice:
     without: bool = False
 
 
-Beside = Callable[[Library], contextlib.AbstractContextManager[None]]
-"""What else a process does with the library while it serves."""
+Beside = Callable[[Engine], contextlib.AbstractContextManager[None]]
+"""What else a process does with the engine while it serves."""
 
 
 def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None = None) -> None:
@@ -348,7 +353,7 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None =
     grants, new_token = _grants(settings, choice)
     several = bool(choice.tokens_file or settings.tokens_file)
     limits = Limits(settings.requests_per_second, settings.concurrent_requests) if several else None
-    library = Library()
+    engine = Engine(watching=True)
     with listen(host, port, "`findspot serve --http HOST:PORT`") as listener:
         shown = host if ":" not in host else f"[{host}]"
         sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
@@ -356,18 +361,13 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None =
             sys.stderr.write(_NEW_TOKEN.format(token=new_token))
         sys.stderr.flush()
         hosts = (shown, *settings.allowed_hosts)
-        app = Gate(all_tools(), library, hosts, grants, limits=limits, terms=terms)
+        app = Gate(all_tools(), engine, hosts, grants, limits=limits, terms=terms)
         AppStatus.enable_automatic_graceful_drain = False  # it would end the streams of running calls, too
-
-        def end() -> None:
-            library.ending.set()
-            app.end_streams()
-
         try:
-            with beside(library) if beside else contextlib.nullcontext():
-                serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=end)
+            with beside(engine) if beside else contextlib.nullcontext():
+                serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=app.end)
         finally:
-            library.close()
+            engine.close()
 
 
 def _grants(settings: HttpSettings, choice: TokenChoice) -> tuple[Grants | None, str | None]:

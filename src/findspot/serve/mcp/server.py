@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
 
-import anyio
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
@@ -24,7 +23,7 @@ from findspot.core.log import get_logger
 from findspot.core.paths import home_folder, index_folder
 from findspot.core.settings import PROJECT_TOOLSET, Settings
 from findspot.discover.checkouts import find_root, folders_around
-from findspot.serve.library import Library
+from findspot.engine import Engine
 from findspot.serve.mcp.access import OPEN, Terms, grant_of
 from findspot.serve.mcp.client import Client, forget_roots, set_log_level
 from findspot.serve.mcp.instructions import instructions
@@ -49,7 +48,7 @@ _MAX_NAME_CHARS = 60
 
 def make_server(
     registry: Registry,
-    library: Library,
+    engine: Engine,
     terms: Terms = OPEN,
     *,
     ending: threading.Event | None = None,
@@ -59,7 +58,7 @@ def make_server(
     `ending` is set once the server is about to end: work that stops then is interrupted, not cancelled.
     """
     tasks = Tasks()
-    calls = ToolCalls(library, tasks, terms, ending or library.ending)
+    calls = ToolCalls(engine, tasks, terms, ending or threading.Event())
     tools = _ToolHandlers(registry, calls, terms)
 
     @asynccontextmanager
@@ -70,10 +69,7 @@ def make_server(
             async with tasks.running():
                 yield pipe
         finally:
-            library.leave(pipe)
-            if ending is None:  # no other server uses the library
-                with anyio.CancelScope(shield=True):
-                    await library.disconnect()
+            engine.end_servers_of(pipe)
             _log.info("server stopped")
 
     server: Server[Any] = Server(

@@ -29,7 +29,6 @@ from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken
 from findspot.engine import Engine
 from findspot.serve import activity
-from findspot.serve.library import Library
 from findspot.serve.mcp.access import AllowedEngine, Terms
 from findspot.serve.mcp.client import Client, InputNeededError, Reporter
 from findspot.serve.mcp.sdk import Context, notify
@@ -265,9 +264,9 @@ class Threads:
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """What a tool needs to do its work: the library, the client, and threads."""
+    """What a tool needs to do its work: the engine, the client, and threads."""
 
-    library: Library
+    engine: Engine
     client: Client
     read_only: bool
     _threads: Threads
@@ -282,11 +281,11 @@ class Call:
 
     async def quick(self, work: Callable[[Engine], T]) -> T:
         """Run what is over soon."""
-        return await to_thread.run_sync(lambda: work(self._engine()), limiter=self._threads.quick)
+        return await to_thread.run_sync(lambda: work(self._allowed()), limiter=self._threads.quick)
 
     async def patient(self, work: Callable[[Engine], T]) -> T:
         """Run what may have to wait for a language model; no search waits with it."""
-        return await to_thread.run_sync(lambda: work(self._engine()), limiter=self._threads.long)
+        return await to_thread.run_sync(lambda: work(self._allowed()), limiter=self._threads.long)
 
     async def long(self, work: Callable[[Reporter, CancelToken], T], *, reports: bool = True) -> T:
         """Run what takes long, with progress for the client; when the call is cancelled it is asked to stop.
@@ -327,19 +326,19 @@ class Call:
             else:
                 token.cancel()
 
-    def _engine(self) -> Engine:
+    def _allowed(self) -> Engine:
         """Return the engine, or as much of it as the client's token is for."""
-        engine, grant = self.library.open(), self.client.grant
+        grant = self.client.grant
         if grant is None or grant.everything:
-            return engine
-        return cast("Engine", AllowedEngine(engine, grant))
+            return self.engine
+        return cast("Engine", AllowedEngine(self.engine, grant))
 
 
 class ToolCalls:
     """Answers calls of tools, each in the way its client asks for."""
 
-    def __init__(self, library: Library, tasks: Tasks, terms: Terms, ending: threading.Event) -> None:
-        self._library = library
+    def __init__(self, engine: Engine, tasks: Tasks, terms: Terms, ending: threading.Event) -> None:
+        self._engine = engine
         self._ending = ending
         self._terms = terms
         self._tasks = tasks
@@ -364,11 +363,11 @@ class ToolCalls:
         connection = client.connection
         client.when_gone(lambda: self._forget(connection))
         read_only = self._terms.read_only
-        return Call(self._library, client, read_only, self._threads, self._tasks, self._ending)
+        return Call(self._engine, client, read_only, self._threads, self._tasks, self._ending)
 
     def _forget(self, connection: str) -> None:
         self._tasks.forget(connection)
-        self._library.leave(connection)
+        self._engine.end_servers_of(connection)
 
     async def _answer_or_task(
         self,

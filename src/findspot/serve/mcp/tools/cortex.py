@@ -29,7 +29,6 @@ from findspot.serve.chunk_answers import (
     context_text,
     context_values,
 )
-from findspot.serve.library import Library
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import find_project, from_index, working_folder
 from findspot.serve.mcp.tool import ICON, Answer, Arguments, Tool, failed, sent_schema
@@ -143,9 +142,9 @@ CORTEX_SEARCH = _CortexTool(
 )
 
 
-def require_chunks(library: Library) -> None:
+def require_chunks(engine: Engine) -> None:
     """Fail at the start of a server of this tool alone if no query could be answered."""
-    engine, here = library.open(), working_folder()
+    here = working_folder()
     chunks = engine.chunks(here)
     if not chunks.has_files:
         try:
