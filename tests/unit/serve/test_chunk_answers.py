@@ -39,7 +39,7 @@ class Searcher:
 
 
 def answered(shape: str, most: int = 1_200, **given: Any) -> Any:
-    arguments = CORTEX_SEARCH.read({"query": "password"} | given)
+    arguments = CORTEX_SEARCH.read({"query": "password"} | given, [])
     return answer_from(Searcher(), arguments, max_tokens=most, shape=shape)
 
 

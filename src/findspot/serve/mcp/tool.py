@@ -67,16 +67,8 @@ ICON = "data:image/svg+xml," + quote(
 _SHOWN_CHARS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """Values by name; the warnings name what was adjusted."""
-
-    values: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
-
-    def __getitem__(self, name: str) -> Any:
-        """Return the value, or None for an optional argument that was not given."""
-        return self.values.get(name)
+Arguments = Mapping[str, Any]
+"""The values of all arguments by name; None for an optional one that was not given."""
 
 
 def _no_flag(value: Any) -> Any:
@@ -213,23 +205,24 @@ class Tool:
     def described(self, *, enhanced: bool) -> str:
         return self.enhanced_description if enhanced and self.enhanced_description else self.description
 
-    def read(self, given: dict[str, Any]) -> Arguments:
-        """Return the arguments of a call, checked against the schema, with defaults filled in."""
+    def read(self, given: dict[str, Any], warnings: list[str]) -> Arguments:
+        """Return the arguments of a call, checked against the schema, with defaults filled in; add to the
+        warnings what was adjusted.
+        """
         known, instead = self.arguments, self.instead
         if unknown := [name for name in given if name not in known]:
             raise _unknown(unknown, known)
         sent = {name: value for name, value in given.items() if value is not None}
-        warnings: list[str] = []
         for name, other in instead.items():
             if other in sent and sent.pop(name, ""):
                 warnings.append(f"{name} was ignored, since {other} was given.")
         for name in (*self.required, *instead):
             if name not in sent and instead.get(name) not in sent:
                 raise InvalidArgumentError(f"Missing required argument: {name}")
-        values = {name: part["default"] for name, part in known.items() if "default" in part}
+        values = {name: part.get("default") for name, part in known.items()}
         for name, value in sent.items():
             values[name] = _checked(name, value, known[name], name in self.clamped, warnings)
-        return Arguments(values, tuple(warnings))
+        return values
 
 
 class Registry:

@@ -425,8 +425,8 @@ async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     """Return a tool's answer; its errors, expected or not, are answers too."""
     started = time.perf_counter()
     try:
-        arguments = tool.read(given)
-        call.confirmed = bool(arguments["confirm"])
+        arguments = tool.read(given, call.warnings)
+        call.confirmed = bool(arguments.get("confirm"))
         answer = await tool.handler(call, arguments)
     except AnsweredError as early:
         answer = early.answer

@@ -34,7 +34,7 @@ async def _search_tools(call: Call, arguments: Arguments) -> Answer:
     catalogue, *_ = await opened_catalogue(call)
     options = ToolSearchOptions(**{name: arguments[name] for name in TOOLS})
     results = await call.quick(lambda _: catalogue.search(arguments["query"], options))
-    return Answer(warned(FOUND_TOOLS(results), *arguments.warnings, results.warning))
+    return Answer(warned(FOUND_TOOLS(results), results.warning))
 
 
 async def _get_tool(call: Call, arguments: Arguments) -> Answer:

@@ -63,11 +63,11 @@ async def _search_history(call: Call, arguments: Arguments) -> Answer:
     """Answer with commits; a file, lines or a symbol as the query is asked for those that shaped it."""
 
     def answer(target: Target) -> Answer:
-        query = query_of(arguments.values)
+        query = query_of(arguments)
         room = arguments["max_tokens"] or max(target.asked.settings.serve.max_tokens, MIN_TOKENS)
         found = ask_history(target.asked, query.text, query.limit, query.offset)
         shown, values = commits_answer(found, room)
-        return Answer(warned(values, *arguments.warnings), shown)
+        return Answer(values, shown)
 
     return await from_index(call, arguments["path"], answer, by_path=True)
 
@@ -76,13 +76,11 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
     assistance = Assistance(arguments["expand_query"], arguments["synthesize"])
     client = call.client.sampler() if assistance else None
 
-    query = query_of(arguments.values, corpus=corpus, related=True)
+    query = query_of(arguments, corpus=corpus, related=True)
 
     def answer(target: Target) -> Answer:
         results = target.asked.search(replace(query, under=target.under), assistance, client)
-        warning = " ".join(filter(None, (*arguments.warnings, results.warning))) or None
-        found = replace(results, warning=warning)
-        return _rendered(target.asked, found, arguments, corpus, call.client.name)
+        return _rendered(target.asked, results, arguments, corpus, call.client.name)
 
     if not assistance and query.dependency is None:
         return await from_index(call, arguments["path"], answer, by_path=True)
@@ -134,7 +132,7 @@ async def _search_by_path(call: Call, arguments: Arguments) -> Answer:
         call, arguments["project"], lambda target: find_files(target.asked, target.under, pattern)
     )
     values = {"matches": paths[offset : offset + limit], "totalMatches": len(paths)}
-    return Answer(warned(values, *arguments.warnings, warning))
+    return Answer(warned(values, warning))
 
 
 SEARCH_CODE = Tool(

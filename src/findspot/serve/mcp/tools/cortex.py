@@ -90,7 +90,7 @@ def answer_from(
     shape: str = "full",
 ) -> Answer:
     """Ask a searcher, and return the two forms of the answer, each within the limit on its own."""
-    found = ask_chunks(searcher, arguments["query"], arguments.values)
+    found = ask_chunks(searcher, arguments["query"], arguments)
     limit = arguments["max_tokens"] or max_tokens
     values = context_values(found, limit, slim=shape == "slim")
     if shape == "only":
@@ -115,11 +115,11 @@ def _failed(error: FindspotError) -> None:
 class _CortexTool(Tool):
     """A limit beyond its bounds is moved to the nearest, at either end."""
 
-    def read(self, given: dict[str, Any]) -> Arguments:
+    def read(self, given: dict[str, Any], _warnings: list[str]) -> Arguments:
         with contextlib.suppress(KeyError, TypeError, ValueError):  # the reader reports what is not a number
             if float(given["limit"]) < 1:
                 given = given | {"limit": 1}
-        return Arguments(super().read(given).values)  # the specification moves it without a word
+        return super().read(given, [])  # the specification moves it without a word
 
 
 CORTEX_SEARCH = _CortexTool(
@@ -164,7 +164,7 @@ def add_cortex_search_tool(server: MCPServer[Any], searcher: ContextSearcher) ->
 
     async def cortex_search(**given: Any) -> types.CallToolResult:
         try:
-            arguments = CORTEX_SEARCH.read(given)
+            arguments = CORTEX_SEARCH.read(given, [])
             answer = await anyio.to_thread.run_sync(lambda: answer_from(searcher, arguments))
         except FindspotError as error:
             _failed(error)

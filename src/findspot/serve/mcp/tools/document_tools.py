@@ -23,7 +23,7 @@ async def _search_index(call: Call, arguments: Arguments) -> Answer:
     values = DOCUMENTS(answer)
     if not query.strip():
         del values["query_parsed"]
-    return Answer(warned(values, *arguments.warnings, answer.query.warning))
+    return Answer(warned(values, answer.query.warning))
 
 
 async def _add_document(call: Call, arguments: Arguments) -> Answer:
@@ -46,10 +46,10 @@ def _failed(error: FindspotError) -> Answer:
 class _AddDocumentTool(Tool):
     """Answers missing content, and content that is not text, with the error for blank content."""
 
-    def read(self, given: dict[str, Any]) -> Arguments:
+    def read(self, given: dict[str, Any], warnings: list[str]) -> Arguments:
         if not isinstance(given.get("content"), str):
             raise InvalidArgumentError(BLANK_CONTENT)
-        return super().read(given)
+        return super().read(given, warnings)
 
 
 SEARCH_INDEX = Tool(
