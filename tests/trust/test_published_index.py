@@ -55,12 +55,14 @@ def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, tmp_pa
     assert [old["commit"] for old in cleaned.json["removed"]] == [head]
 
 
-def test_grep_searches_the_published_text(publisher: Program, make: MakeFolder, tmp_path: Path) -> None:
+def test_a_published_text_is_searched_for_patterns(
+    publisher: Program, make: MakeFolder, tmp_path: Path
+) -> None:
     root, folder, reader = make(FILES, git=True), tmp_path / "published", tmp_path / "reader"
     assert publisher("publish", folder, cwd=root).code == 0
     reader.mkdir()
     assert publisher("store", "use", folder, reader).code == 0
-    found = publisher("grep", "-A1", "function_24", cwd=reader)
-    assert found.out == "m24.py:1:def function_24(value):\nm24.py-2-    return value + 24\n"
-    missing = publisher("grep", "function_24", "nosuch.py", cwd=reader)
-    assert (missing.code, missing.err) == (2, "nosuch.py: No such file or directory.\n")
+    refused = publisher("grep", "function_24", cwd=reader)
+    assert (refused.code, "hint: Ask the index: findspot search --mode regex" in refused.err) == (2, True)
+    found = publisher("search", "--mode", "regex", "function_24", "--json", cwd=reader)
+    assert [hit["path"] for hit in found.json["results"]] == ["m24.py"]

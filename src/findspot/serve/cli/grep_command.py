@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any
@@ -15,12 +14,11 @@ from findspot.core.caller import working_folder
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.model import Query, Skip, SkipReason
 from findspot.core.paths import absolute
-from findspot.discover.walk import MOST_BYTES, files_at, is_below, unrestricted
+from findspot.discover.walk import MOST_BYTES, files_at, unrestricted
 from findspot.graph import Graph, Outline
 from findspot.project import Project
 from findspot.rank.roles import is_test
 from findspot.search.freshness import Disk, Listed
-from findspot.search.reader import IndexReader
 from findspot.search.regex import Line, PatternSearch
 from findspot.search.ripgrep import check_pattern, listed_paths
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
@@ -99,10 +97,9 @@ def grep_(reply: Reply, /, words: Sequence[str], patterns: Sequence[str], **give
         raise click.UsageError("Missing argument 'PATTERN'.")
     patterns, paths = (patterns, words) if patterns else (words[:1], words[1:])
     try:
-        with open_asked(given["project"]) as asked, ExitStack() as opened:
-            files = _searched(asked, paths, given, opened)
-            is_published = any(each.is_published for each in files)
-            if given["about"] and not is_published and (behind := prepare_index(asked, reply, update=True)):
+        with open_asked(given["project"]) as asked:
+            files = _searched(asked, paths, given)
+            if given["about"] and (behind := prepare_index(asked, reply, update=True)):
                 output.warn(behind)
             found = [line for each in files for line in each.find(patterns, given)]
             complaints = [complaint for each in files for complaint in each.complaints]
@@ -135,7 +132,7 @@ def _print(
                 _show(files, by_path, given)
 
 
-def _searched(asked: Asked, paths: Sequence[str], given: dict[str, Any], opened: ExitStack) -> list[_Files]:
+def _searched(asked: Asked, paths: Sequence[str], given: dict[str, Any]) -> list[_Files]:
     """Return the files of each project that is searched, those below some paths alone."""
     wanted = [asked.roots.spelled(absolute(path).resolve()) for path in paths]
     if None in wanted:
@@ -147,8 +144,12 @@ def _searched(asked: Asked, paths: Sequence[str], given: dict[str, Any], opened:
         places = [_within(place or "", prefix) for place in wanted] or [""]
         inside = [place for place in places if place is not None]
         if inside:
-            published = opened.enter_context(project.reader()) if project.store.read_only else None
-            searched.append(_Files(prefix, project, inside, given, published))
+            if project.store.read_only:
+                hint = "Ask the index: findspot search --mode regex PATTERN"
+                raise InvalidArgumentError(
+                    f"{project.root} reads a published index and has no files.", hint=hint
+                )
+            searched.append(_Files(prefix, project, inside, given))
     if not searched:
         raise click.UsageError(f"{paths[0]}: No such file or directory.")
     return searched
@@ -164,33 +165,25 @@ def _within(place: str, prefix: str) -> str | None:
 class _Files:
     """The files of a project that are searched, as the index has them; `prefix` begins their shown paths."""
 
-    def __init__(
-        self,
-        prefix: str,
-        project: Project,
-        wanted: Sequence[str],
-        given: dict[str, Any],
-        published: IndexReader | None,
-    ) -> None:
-        self.prefix, self.is_published = prefix, published is not None
+    def __init__(self, prefix: str, project: Project, wanted: Sequence[str], given: dict[str, Any]) -> None:
+        self.prefix = prefix
         settings = project.settings.discover
         settings = unrestricted(settings) if given["unrestricted"] else settings
-        self.disk = published.disk if published else Disk(project.roots, MOST_BYTES, settings.secret_scan)
-        if published:
-            files, failed = _indexed(published, wanted)
-        else:
-            found = files_at(project.root, wanted, settings)
-            files, failed = found.files, found.skips
-        chosen = {file.path: file for file in files}
+        self.disk = Disk(project.roots, MOST_BYTES, settings.secret_scan)
+        found = files_at(project.root, wanted, settings)
+        chosen: dict[str, Listed] = {file.path: file for file in found.files}
+        failed = found.skips
         for place in wanted:
             if place in chosen and isinstance(left_out := self.disk.lines(chosen[place]), Skip):
                 failed += [left_out] * (left_out.reason is not SkipReason.EMPTY)
         self.complaints = [f"{prefix}{_complaint(skip)}" for skip in failed]
         """What was asked for and cannot be searched."""
-        self.listed = _fitting(project, chosen, _passed_on(given, _FILTER))
+        filters = _passed_on(given, _FILTER)
+        fitting = listed_paths(project.root, filters) if filters else chosen
+        self.listed = {path: chosen[path] for path in sorted(chosen) if path in fitting}
         self.partial = set(self.listed)
         """What ripgrep must not read itself: secrets may be in it."""
-        if project.store.exists and published is None:
+        if project.store.exists:
             with project.store.snapshot() as snapshot:
                 known = {file.path: file for file in snapshot.files.files if file.path in self.listed}
                 self.partial -= known.keys() - snapshot.skips.files_read()
@@ -205,21 +198,6 @@ class _Files:
         by_file = groupby(found, key=attrgetter("path"))
         kept = (line for _, lines in by_file for line in islice(lines, given["max_count"]))
         return [line._replace(path=f"{self.prefix}{line.path}") for line in kept]
-
-
-def _fitting(project: Project, files: dict[str, Listed], filters: list[str]) -> dict[str, Listed]:
-    if filters and project.store.read_only:
-        raise InvalidArgumentError("-g, -t and -T need files, and this folder reads a published index.")
-    fitting = listed_paths(project.root, filters) if filters else files
-    return {path: files[path] for path in sorted(files) if path in fitting}
-
-
-def _indexed(published: IndexReader, places: Sequence[str]) -> tuple[Sequence[Listed], list[Skip]]:
-    """Return the files of a published index at or below some places, and what is not in it."""
-    every = published.snapshot.files.files
-    below = {place: [file for file in every if is_below(file.path, place)] for place in places}
-    missing = [Skip(place, SkipReason.VANISHED) for place, files in below.items() if place and not files]
-    return [file for files in below.values() for file in files], missing
 
 
 def _complaint(skip: Skip) -> str:
