@@ -33,12 +33,11 @@ from findspot.catalogue.tool_record import SEPARATOR, SearchMode, ToolDefinition
 from findspot.core.errors import CancelledError, FindspotError, InvalidArgumentError, first_cause
 from findspot.core.files import parse_json
 from findspot.core.paths import home_folder
-from findspot.core.progress import CancelToken
 from findspot.serve import activity
 from findspot.serve.arguments import TOOLS, argument, count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
-from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, stoppable
+from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm
 from findspot.serve.cli.options import Group, Reply, command, did_you_mean, option_of, options_of
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.terminal import open_in_browser
@@ -636,10 +635,6 @@ def logout(reply: Reply, server: str, *, project: str | None) -> None:
         reply.give({"server": server, "status": "no_login"}, f"There is no login at {server}.")
 
 
-_LOOK_S = 0.1
-"""How often a login looks whether Ctrl-C was pressed."""
-
-
 def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[str], None] | None) -> None:
     """Run the login, which ends by an answer of the browser, by Ctrl-C or when the time is over."""
     from findspot.catalogue.oauth import LoginError, Logins, log_in
@@ -651,22 +646,12 @@ def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[
         if open_address is not None:
             open_address(address)
 
-    async def run(cancel: CancelToken) -> None:
-        async def cancel_with(scope: anyio.CancelScope) -> None:
-            while not cancel.cancelled:
-                await anyio.sleep(_LOOK_S)
-            scope.cancel()
-
+    async def run() -> None:
         with anyio.fail_after(timeout_s):
-            async with anyio.create_task_group() as group:
-                group.start_soon(cancel_with, group.cancel_scope)
-                await log_in(spec, Logins(home_folder()), show)
-                group.cancel_scope.cancel()
+            await log_in(spec, Logins(home_folder()), show)
 
     try:
-        with stoppable() as cancel:  # an interrupted task may swallow the interrupt; a scope repeats it
-            anyio.run(run, cancel)
-            cancel.check()
+        anyio.run(run)
     except TimeoutError:
         raise LoginError(f"There was no login within {timeout_s:g} s.") from None
     except ExceptionGroup as errors:
