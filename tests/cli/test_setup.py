@@ -13,7 +13,7 @@ import pytest
 from findspot.catalogue.known_clients import BY_NAME, Machine
 from findspot.catalogue.server_sources import named, parse_config, value_at
 from findspot.core.errors import InvalidArgumentError
-from findspot.serve.cli.clients.config_files import command_in, with_server
+from findspot.serve.cli.setup_command import command_in, with_server
 from program import TIMEOUT_S, Outcome, Program
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

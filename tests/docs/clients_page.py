@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from findspot.catalogue.known_clients import CLIENTS, Client, Machine
-from findspot.serve.cli.clients.config_files import with_server
+from findspot.serve.cli.setup_command import with_server
 
 _HEAD = """\
 # Entries for each assistant

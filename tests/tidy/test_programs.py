@@ -84,7 +84,7 @@ def test_each_of_them_finds_its_program_by_an_absolute_path() -> None:
 def test_python_is_started_without_its_working_folder() -> None:
     """security 1: `sys.executable` becomes a command in one place, with -P."""
     users = {name for name, tree in trees().items() if "sys.executable" in ast.unparse(tree)}
-    shown = {"serve/cli/clients/config_files.py", "serve/cli/doctor.py"}
+    shown = {"serve/cli/setup_command.py", "serve/cli/doctor.py"}
     assert users == {"core/platforms.py", "door/connection.py"} | shown
     assert '[sys.executable, "-P", "-m"' in (SOURCE / "door/connection.py").read_text("utf-8")
     assert '[sys.executable, "-P", *arguments]' in (SOURCE / "core/platforms.py").read_text("utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from e2e.harness import Pipe
 from findspot.core.settings import TOOLSETS
-from findspot.serve.mcp.instructions import instructions
+from findspot.serve.mcp.server import instructions
 from findspot.serve.mcp.tools import all_tools
 
 from .conftest import MakeFolder

@@ -30,10 +30,10 @@ from findspot.index_folders import find_orphans
 from findspot.project import Project
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.clients.config_files import Python, command_in, installation, serve_command, server_in
 from findspot.serve.cli.options import Reply, command
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.server_commands import sentence
+from findspot.serve.cli.setup_command import Python, command_in, installation, serve_command, server_in
 
 ENOUGH_DISK_BYTES = 1024 * 1024 * 1024
 ENOUGH_WATCHES = 65_536

@@ -31,8 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from findspot.core.errors import InvalidArgumentError
 from findspot.engine import Engine
 from findspot.serve.listening import listen, serve
-from findspot.serve.web.page_projects import PageProjects
-from findspot.serve.web.routes import routes
+from findspot.serve.web.routes import PageProjects, routes
 
 _HOSTS = ("127.0.0.1", "localhost")
 _PATH_BYTES = 16

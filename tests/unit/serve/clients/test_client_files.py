@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from findspot.catalogue.known_clients import BY_NAME
-from findspot.serve.cli.clients.config_files import Backups, command_in, server_in, servers_in, with_server
+from findspot.serve.cli.setup_command import Backups, command_in, server_in, servers_in, with_server
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "clients"
 COMMAND = ["/opt/bin/findspot", "serve", "--toolsets", "project"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from findspot.serve.cli.clients import table_edit
+from findspot.serve.cli import table_edit
 from findspot.text.jsonc import MalformedError, parse
 
 KEYS = ("mcpServers", "findspot")

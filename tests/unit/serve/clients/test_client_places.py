@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Machine
-from findspot.serve.cli.clients.config_files import Python, decode, installation, serve_command
+from findspot.serve.cli.setup_command import Python, decode, installation, serve_command
 from findspot.text.jsonc import MalformedError
 
 ROO = "User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from findspot.serve.cli.clients import table_edit
+from findspot.serve.cli import table_edit
 from findspot.text.jsonc import MalformedError
 
 KEYS = ("mcp_servers", "findspot")

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from findspot.serve.cli.clients import table_edit
+from findspot.serve.cli import table_edit
 from findspot.text.jsonc import MalformedError
 
 KEYS = ("extensions", "findspot")

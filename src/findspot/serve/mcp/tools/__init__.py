@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from findspot.serve.mcp.tool import Registry
-from findspot.serve.mcp.tools import (
-    catalogue_tools,
-    code_search,
-    cortex,
-    document_tools,
-    index_tools,
-    research_tool,
-)
+from findspot.serve.mcp.tools import catalogue_tools, code_search, cortex, document_tools, index_tools
 
 
 def all_tools() -> Registry:
@@ -21,8 +14,8 @@ def all_tools() -> Registry:
             code_search.SEARCH_CODE,
             code_search.SEARCH_DOCS,
             code_search.SEARCH_BY_PATH,
-            research_tool.CODE_RESEARCH,
-            research_tool.CODE_CONTEXT,
+            code_search.CODE_RESEARCH,
+            code_search.CODE_CONTEXT,
             index_tools.GET_INDEX_STATUS,
             index_tools.LIST_PROJECTS,
             index_tools.REINDEX_PROJECT,

@@ -1,1 +1,0 @@
-"""The assistants on this machine: where each keeps its configuration, and how it is written."""
