@@ -41,6 +41,10 @@ def test_what_is_missing_is_said_with_its_reason(
     assert findspot("deps", "--project", str(empty)).out.endswith(
         "package.json); those of other languages are not.\n"
     )
+    (empty / "package.json").write_text("{")
+    (empty / "pyproject.toml").write_text("[")
+    broken = findspot("deps", "--project", str(empty))
+    assert "Left out, since it is not written correctly: package.json, pyproject.toml." in broken.err
 
 
 def test_results_in_packages_open_where_they_lie(

@@ -52,6 +52,8 @@ def test_no_project_around(findspot: Program, tmp_path: Path) -> None:
         done = findspot("search", "x", "--json", cwd=folder)
         assert said in done.err
         assert done.code == 0 if name == "plain" else done.json["code"] == "PROJECT_NOT_DETECTED"
+        if name == "empty/notes":
+            assert said in done.json["userMessage"]
 
     alone = findspot.on_terminal(answers={}, whole=True)
     assert alone.code == 0
@@ -86,6 +88,8 @@ def test_wrong_usage(findspot: Program, make_project: Make) -> None:
     done = findspot("serch")
     assert (done.code, "No such command 'serch'" in done.err) == (2, True)
     asked = findspot("how", "are", "parts", "made", "-n", "3").err
+    one = findspot("cart").err
+    assert "No such command 'cart'. To search for it: findspot search cart\n" in one
     assert """No such command 'how'. A question goes in quotes: findspot "how are parts made"\n""" in asked
     assert findspot("remind").code == 0  # which hooks of older plugins run
     as_json = findspot("index", "--colour", "--json")

@@ -157,6 +157,8 @@ class TestFailures:
         findspot.make_index(tmp_path / "code")
         done = findspot("docs", "anything", "--project", tmp_path / "code", "--json")
         assert (done.code, done.json["code"]) == (3, "DOCS_INDEX_NOT_FOUND")
+        assert "create_index" not in done.err
+        assert "hint: Run `findspot index`" in done.err
 
     @pytest.mark.parametrize(
         ("arguments", "code"),

@@ -103,6 +103,10 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.json["files"] == 1
     refused = exporter("export", "shop/index.findspot", "shop", *named)
     assert (refused.code, "is inside the project" in refused.err) == (2, True)
+    asked = exporter("export", "shop.findspot", "shop", *named, "--json")
+    assert (asked.code, asked.json["question"]) == (2, f"Replace {folder / 'shop.findspot'}?")
+    onto = exporter("export", "home", "shop", *named)
+    assert (onto.code, "home is a folder.\nhint: Name a file in it." in onto.err) == (2, True)
     assert sorted(path.name for path in folder.iterdir()) == ["home", "shop", "shop.findspot"]
     return folder / "shop.findspot"
 
@@ -115,6 +119,8 @@ def imported(findspot: Program) -> list[Path]:
 def test_an_exported_index_answers_elsewhere(findspot: Program, archive: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
+    missing = findspot("import", "missing.findspot", empty)
+    assert (missing.code, "hint: Name one that `findspot export` wrote." in missing.err) == (2, True)
     for _ in range(2):
         taken = findspot("import", archive, empty, "--json")
         assert (taken.code, taken.json["totalFiles"]) == (0, 1), taken.err

@@ -64,11 +64,11 @@ class ProjectNotDetectedError(FindspotError):
 
     code = "PROJECT_NOT_DETECTED"
 
-    def __init__(self, start: str) -> None:
+    def __init__(self, start: str, message: str = "", *, hint: str = "") -> None:
         super().__init__(
-            "Could not detect project root. Please choose a directory.",
+            message or "Could not detect project root. Please choose a directory.",
             "No markers found in path hierarchy",
-            hint=f"Name the project's folder, or run `git init` in it (started from {start}).",
+            hint=hint or f"Name the project's folder, or run `git init` in it (started from {start}).",
         )
 
 
@@ -78,7 +78,7 @@ class SeveralProjectsError(ProjectNotDetectedError):
     def __init__(self, folder: str, names: str) -> None:
         message = f"{folder} is a workspace ({names}), and this is about one project."
         example = names.partition(",")[0]
-        FindspotError.__init__(self, message, hint=f"Name one of its members, such as {example}.")
+        super().__init__(folder, message, hint=f"Name one of its members, such as {example}.")
 
 
 class IndexNotFoundError(FindspotError):
@@ -106,8 +106,13 @@ class DocsIndexNotFoundError(IndexNotFoundError):
             self,
             "No documentation has been indexed yet. Run create_index to index your project.",
             f"No docs index at {index_path}/docs.lancedb/",
-            hint="Check that the project has documentation files and that `indexDocs` is true.",
+            hint="Run `findspot index`, where the project has documentation files and `indexDocs` is true.",
         )
+
+    @property
+    def statement(self) -> str:
+        """The message without the tool that it names, which commands do not have."""
+        return self.user_message.partition(" Run ")[0]
 
 
 class FileNotIndexedError(FindspotError):

@@ -214,6 +214,9 @@ class Folder:
                 if wait_s is None:
                     raise
                 time.sleep(wait_s)
+            except OSError as error:
+                error.filename, error.filename2 = os.path.join(self._path, name), None  # noqa: PTH118
+                raise
 
     def remove(self, name: str) -> None:
         os.unlink(self._at(name), dir_fd=self._handle)

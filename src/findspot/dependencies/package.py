@@ -81,6 +81,8 @@ class Manifests:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.broken: set[str] = set()
+        """Those that could not be parsed."""
 
     def text(self, path: str) -> str:
         """Return the text of a file; nothing where it is missing, too large, or reached by a link."""
@@ -90,9 +92,12 @@ class Manifests:
             return ""
 
     def json(self, path: str) -> dict[str, Any]:
+        if not (text := self.text(path)):
+            return {}
         try:
-            value = parse_json(self.text(path).encode())
+            value = parse_json(text.encode())
         except ContentError:
+            self.broken.add(path)
             return {}
         return value if isinstance(value, dict) else {}
 
@@ -102,6 +107,7 @@ class Manifests:
         try:
             return tomllib.loads(self.text(path))
         except (tomllib.TOMLDecodeError, RecursionError):
+            self.broken.add(path)
             return {}
 
 

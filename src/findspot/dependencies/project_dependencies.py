@@ -16,12 +16,15 @@ _log = get_logger("dependencies")
 
 
 def list_dependencies(
-    root: Path, environ: dict[str, str] | None = None, home: Path | None = None
+    root: Path,
+    environ: dict[str, str] | None = None,
+    home: Path | None = None,
+    manifests: Manifests | None = None,
 ) -> list[Dependency]:
     """Return what a project depends on: direct ones first, then by ecosystem and name."""
     environ = dict(ENVIRONMENT) if environ is None else environ
     home = Path.home() if home is None else home
-    manifests = Manifests(root)
+    manifests = manifests or Manifests(root)
     readers: tuple[Callable[[], list[Dependency]], ...] = (
         lambda: python_packages(manifests, environ, home),
         lambda: npm_packages(manifests),

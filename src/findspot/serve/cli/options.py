@@ -85,6 +85,8 @@ class Group(click.Group):
             words = list(takewhile(lambda word: not word.startswith("-"), args))
             if ctx.parent is None and len(words) > 1:
                 suggestion += f' A question goes in quotes: findspot "{" ".join(words)}"'
+            elif ctx.parent is None:
+                suggestion += f" To search for it: findspot search {name}"
             raise click.UsageError(f"No such command '{name}'.{suggestion}", ctx)
         return super().resolve_command(ctx, args)
 

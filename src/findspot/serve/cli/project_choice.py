@@ -123,23 +123,19 @@ _OF_THE_SYSTEM = [(name,) for name in ("bin", "boot", "dev", "etc", "lib", "proc
 def _unmarked_folder() -> Path:
     """Return the working folder, if it has code in it; else say why it cannot be meant."""
     here, home = working_folder(), expanded("~").resolve()
-    error = ProjectNotDetectedError(str(here))
+    why = ""
     if home.is_relative_to(here):
-        error.user_message = (
-            f"{here} {'is' if here == home else 'holds'} your home folder, and is no project."
-        )
+        why = f"{here} {'is' if here == home else 'holds'} your home folder, and is no project."
     elif not any(here.iterdir()):
-        error.user_message = f"{here} is empty."
+        why = f"{here} is empty."
     elif here.parts[1:2] in _OF_THE_SYSTEM or is_denied(here.name, folder=True):
-        error.user_message = f"{here} belongs to the system or to a tool, and is no project."
+        why = f"{here} belongs to the system or to a tool, and is no project."
     elif holds_code(here):
         output.note(f"No .git or manifest is here or above: {here} is taken for the project.")
         return here
-    else:
-        error.hint = f"No code is in {here} or directly below. {error.hint}"
-        raise error
-    error.hint = "Go to the folder of a project, or name it with --project."
-    raise error
+    hint = "Go to the folder of a project, or name it with --project."
+    nothing = f"No code is in {here} or directly below. Name the project's folder, or run `git init` in it."
+    raise ProjectNotDetectedError(str(here), why, hint=hint if why else nothing)
 
 
 def _choose_folder() -> str:

@@ -14,6 +14,7 @@ from findspot.core.config import INDEX_FILE, configured_roots, load_settings, se
 from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
 from findspot.core.paths import absolute, find_roots, index_folder, project_root
+from findspot.dependencies.package import Manifests
 from findspot.dependencies.project_dependencies import list_dependencies
 from findspot.discover.checkouts import DEPTH, find_root, projects_in
 from findspot.engine import Engine
@@ -239,8 +240,14 @@ def deps(reply: Reply, project: str | None) -> None:
     Manifests and installed packages are read; nothing is run, and nothing is downloaded.
     """
     with open_project(project) as opened:
-        listed = [each.as_dict() for each in list_dependencies(opened.root)]
+        manifests = Manifests(opened.root)
+        listed = [each.as_dict() for each in list_dependencies(opened.root, manifests=manifests)]
         value = {"projectPath": str(opened.root), "dependencies": listed, "total": len(listed)}
+    broken = ", ".join(sorted(manifests.broken))
+    warning = f"Left out, since it is not written correctly: {broken}." if broken else None
+    value = shapes.warned(value, warning)
+    if not reply.json:
+        output.warn(warning)
     columns = "package=name ecosystem version direct folder missing"
     if reply.table(value, "dependencies", columns, f"No dependencies were found. {_READ}"):
         direct, absent = (sum(bool(each[name]) for each in listed) for name in ("direct", "missing"))
@@ -330,8 +337,7 @@ def _keep(engine: Engine, folder: Path, roots: list[Path]) -> None:
 def _show(engine: Engine, folder: Path, reply: Reply) -> None:
     found = engine.workspace(folder) or _above(engine, folder)
     if found is None:
-        error = ProjectNotDetectedError(str(folder))
-        error.user_message = f"{folder} is no workspace: it holds no repository, and names no member."
-        error.hint = "Go to a folder of repositories, or add members: findspot workspace add FOLDER."
-        raise error
+        why = f"{folder} is no workspace: it holds no repository, and names no member."
+        hint = "Go to a folder of repositories, or add members: findspot workspace add FOLDER."
+        raise ProjectNotDetectedError(str(folder), why, hint=hint)
     show_members(replace(found, here=None), reply, here=found.here)

@@ -26,6 +26,7 @@ from findspot.serve import shapes
 from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import update_project
+from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import Group, Reply, command, option_of, together
 from findspot.serve.cli.project_choice import open_project
 from findspot.store.index_meta import write_metadata
@@ -83,17 +84,22 @@ def publish(
             _publish(opened, PublishedIndex(target), checkout, reply, keep_days, keep)
 
 
-@command(path=True)
+@command(path=True, yes=True)
 @click.argument("file")
 @_of_commit
-def export(reply: Reply, file: str, project: str | None, **checked_out: Any) -> None:
+def export(reply: Reply, file: str, project: str | None, *, yes: bool, **checked_out: Any) -> None:
     """Write to FILE what `findspot publish` sends to an address: the index of the project at PATH.
 
     It is the index of a commit, brought up to date first. `findspot import FILE` reads it on another machine.
+    A FILE that is there is replaced, after a question.
     """
+    if absolute(file).is_dir():
+        raise InvalidArgumentError(f"{file} is a folder.", hint="Name a file in it.")
     with open_project(project, exact=True) as opened, tempfile.TemporaryDirectory() as folder:
         target = Path(_target(opened, str(absolute(file))))
         checkout = _checkout(opened, **checked_out)
+        if target.exists():
+            confirm(f"Replace {target}?", yes, reply)
         _publish(opened, PublishedIndex(folder), checkout, reply, KEEP_DAYS, KEEP_VERSIONS, file=target)
 
 
@@ -231,6 +237,8 @@ def import_(reply: Reply, file: str, project: str | None, yes: bool) -> None:
 
     It is unpacked and read as `findspot store use` reads a folder. Importing again replaces it.
     """
+    if not absolute(file).is_file():
+        raise InvalidArgumentError(f"There is no file {file}.", hint="Name one that `findspot export` wrote.")
     with open_project(project, exact=True) as opened:
         _read_from(opened, str(unpack(absolute(file), opened.store.folder)))
     _show_reading(reply, file, project, yes=yes)

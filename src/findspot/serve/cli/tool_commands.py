@@ -379,7 +379,8 @@ def add(
     findspot tools add --env 'TOKEN=${GITHUB_TOKEN}' github npx -y some-github-server
     findspot tools add --user --url https://example.com/mcp docs
 
-    Options come before NAME; what follows belongs to COMMAND. The server starts in the current folder.
+    Options come before NAME; what follows belongs to COMMAND. The server always starts in the
+    folder that you are in now, whatever project calls it.
     `${NAME}` in a value is replaced when the server starts, so that no secret is stored.
     """
     entry = _entry(command, **about)
