@@ -105,7 +105,7 @@ int holds_items(const Py_buffer *buffer, size_t size) {
 }
 
 static PyMethodDef *const functions[] = {
-    search_functions, used_names_functions, word_counts_functions,
+    search_functions, word_counts_functions,
 };
 
 static int fill_module(PyObject *module) {
@@ -114,7 +114,7 @@ static int fill_module(PyObject *module) {
     for (size_t at = 0; at < sizeof functions / sizeof *functions; at++)
         if (PyModule_AddFunctions(module, functions[at]) < 0)
             return -1;
-    return add_secrets(module) < 0 ? -1 : add_words(module);
+    return add_words(module);
 }
 
 static PyModuleDef_Slot slots[] = {

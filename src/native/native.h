@@ -55,8 +55,7 @@ int seed_of_process(uint64_t *seed);
 int holds_items(const Py_buffer *buffer, size_t size);
 
 /* What each file adds to the module: a list of functions, or whatever else it needs. */
-extern PyMethodDef search_functions[], used_names_functions[], word_counts_functions[];
-int add_secrets(PyObject *module);
+extern PyMethodDef search_functions[], word_counts_functions[];
 int add_words(PyObject *module);
 
 #endif

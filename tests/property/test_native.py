@@ -12,9 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiled import compiled_part
-from findspot.chunk.dispatch import used_names_in_python
-from findspot.chunk.imports import Import
-from findspot.discover.secrets import keyword_finder_in_python, mixed_runs_in_python
 from findspot.store.vector_segments import Segment, scores_in_python
 from findspot.store.word_counts import count_words_in_python
 
@@ -37,90 +34,6 @@ def test_many_words_are_counted_alike() -> None:
     texts = [" ".join(f"w{n % most}" for n in range(6_000)) for most in (1, 7, 255, 256, 3_000, 6_000)]
     texts += ["x" * 1_000_000, "", " " * 1_000, "\0 \0 a\0b"]
     assert compiled.count_words(texts) == count_words_in_python(texts)
-
-
-run_parts = st.one_of(
-    st.sampled_from(
-        ["getUserName", "HTTP", "ABCDEFGHIJKLMNOP", "a", "X", "7", "_", "-", "/", "~~", " ", "é"]
-    ),
-    st.text("abcXYZ019_-+/~ .=\n", max_size=30),
-    any_text,
-)
-
-
-@given(st.lists(run_parts).map("".join))
-def test_mixed_runs_are_found_alike(text: str) -> None:
-    assert compiled.mixed_runs(text) == mixed_runs_in_python(text)
-
-
-@pytest.mark.parametrize("size", [0, 19, 20, 21, 40])
-def test_runs_at_the_edges_are_found_alike(size: int) -> None:
-    run = ("aB3" * 20)[:size]
-    for text in (run, f" {run}", f"{run}é", f"日本 {run} {run}"):
-        assert compiled.mixed_runs(text) == mixed_runs_in_python(text)
-
-
-keywords = st.one_of(st.text("ab_é", max_size=6), any_text)
-
-
-@given(st.lists(keywords), st.lists(st.text("ab_é", max_size=20), max_size=5))
-def test_keywords_are_found_alike(words: list[str], texts: list[str]) -> None:
-    find = compiled.keyword_finder(tuple(words))
-    find_in_python = keyword_finder_in_python(tuple(words))
-    for text in ["".join(words), *texts, *words]:
-        assert find(text) == find_in_python(text)
-
-
-def test_more_keywords_than_it_can_hold_are_refused() -> None:
-    with pytest.raises(ValueError, match="too many keywords"):
-        compiled.keyword_finder(("a" * 70_000,))
-
-
-code_lines = st.lists(st.text("ab_1. é·²😀\ud800", max_size=12), min_size=1, max_size=8)
-code_names = st.lists(st.from_regex(r"[ab_][ab_1]{0,3}", fullmatch=True), max_size=6)
-
-
-@given(st.lists(code_lines, max_size=5), code_names, st.integers(0, 3))
-def test_used_names_are_found_alike(parts: list[list[str]], names: list[str], blank: int) -> None:
-    texts = ["\n".join(lines) for lines in parts]
-    between = "\n" * (blank + 1)
-    text = between.join(texts)
-    starts = [sum(len(each) + len(between) for each in texts[:place]) for place in range(len(texts))]
-    ends = [start + len(each) for start, each in zip(starts, texts, strict=True)]
-    pairs = [(name, Import(f"import {place}", ())) for place, name in enumerate(names)]
-    found = compiled.used_names(text, starts, ends, pairs)
-    assert found == used_names_in_python(text, starts, ends, pairs)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (("é", [0], [2], []), ValueError),
-        (("a", [], [], [("é", None)]), ValueError),
-        (("a", [0], [2], []), ValueError),
-        (("a", [-1], [1], []), ValueError),
-        (("a", [1], [0], []), ValueError),
-        (("a", [0], [], []), ValueError),
-        (("a", [None], [1], []), TypeError),
-        (("a", [0], [1], ["a"]), TypeError),
-        (("a", [0], [1], [(1, 2)]), TypeError),
-        (("a", [0], [1], [()]), IndexError),
-        ((b"a", [0], [1], []), TypeError),
-    ],
-)
-def test_parts_outside_of_a_text_are_refused(arguments: tuple[object, ...], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        compiled.used_names(*arguments)
-
-
-@pytest.mark.parametrize("wrong", [None, b"bytes", ["a"], (1,)])
-def test_secrets_are_looked_for_in_texts_only(wrong: object) -> None:
-    with pytest.raises(TypeError):
-        compiled.mixed_runs(wrong)
-    with pytest.raises(TypeError):
-        compiled.keyword_finder(wrong)
-    with pytest.raises(TypeError):
-        compiled.keyword_finder(("a",))(wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, "text", (), [b"bytes"], ["text", None]])

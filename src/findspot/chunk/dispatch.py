@@ -33,7 +33,6 @@ from findspot.chunk.splitting import (
 from findspot.chunk.symbols import TYPE_KINDS, Definition, FileSymbols, end_row, read_symbols, text_of
 from findspot.core.languages import PLAIN, row
 from findspot.core.model import Chunk, ChunkedFile, ChunkType, Corpus, Skip, SkipReason, SourceFile
-from findspot.core.platforms import native
 
 MAX_SIGNATURE_CHARS = 300
 MAX_DOC_CHARS = 1_000
@@ -124,19 +123,9 @@ def capsule(
 
 def used_names(names: list[Name], parts: list[Rows], lines: SourceLines) -> list[list[Name]]:
     """Return for each part of a file, in text order, the imported names that occur in it as words."""
+    text, used = lines.text, [list[Name]() for _ in parts]
     starts = [lines.starts[first] for first, _ in parts]
     ends = [lines.starts[last + 1] - 1 for _, last in parts]
-    if _native is None or not all(name.isascii() and name.isidentifier() for name, _ in names):
-        return used_names_in_python(lines.text, starts, ends, names)
-    used: list[list[Name]] = _native.used_names(lines.text, starts, ends, names)
-    return used
-
-
-def used_names_in_python(
-    text: str, starts: list[int], ends: list[int], names: list[Name]
-) -> list[list[Name]]:
-    """Return for each part of a text the names that occur in it as words; a part ends where a line does."""
-    used: list[list[Name]] = [[] for _ in starts]
     for pair in names:
         name = pair[0]
         size = len(name)
@@ -152,9 +141,6 @@ def used_names_in_python(
                 used[place - 1].append(pair)
             at = text.find(name, starts[place]) if place < len(starts) else -1
     return used
-
-
-_native = native()
 
 
 MAX_OUTLINE_CHARS = 4_000

@@ -23,7 +23,6 @@ from importlib import resources
 from itertools import pairwise, zip_longest
 
 from findspot.core.files import content_hash
-from findspot.core.platforms import native
 
 MIN_RUN = 20
 """Characters in a run: an AWS access key is the shortest token that is recognised by its run."""
@@ -122,9 +121,9 @@ def _matches(text: str) -> Iterator[Secret]:
 
 def _rules_of_keywords(text: str, near: str) -> list[Rule]:
     """Return the rules of which a keyword stands in a text or near its runs, in the order of the table."""
-    found = _finder_of_rules(anywhere=True)(text)
-    if near:
-        found |= _finder_of_rules(anywhere=False)(near)
+    found: set[int] = set()
+    for looked_at, anywhere in ((text, True), (near, False)):
+        found.update(*(places for word, places in _rules_by_keyword(anywhere=anywhere) if word in looked_at))
     table = rules()
     return [table[place] for place in sorted(found)]
 
@@ -156,7 +155,7 @@ def _windows(text: str) -> list[tuple[int, int]]:
     return windows
 
 
-def mixed_runs_in_python(text: str) -> list[tuple[int, int]]:
+def mixed_runs(text: str) -> list[tuple[int, int]]:
     """Return where runs of characters that tokens have start and end, without those that are only words."""
     runs = text.encode("latin-1", "replace").translate(_RUN_TABLE)
     mixed: list[tuple[int, int]] = []
@@ -413,31 +412,14 @@ def rules() -> tuple[Rule, ...]:
     )
 
 
-Finder = Callable[[str], list[int]]
-"""Returns the places of the keywords that a text holds, in order."""
-
-
-def keyword_finder_in_python(keywords: tuple[str, ...]) -> Finder:
-    """Return a function that returns which of the keywords a text holds."""
-    return lambda text: [place for place, keyword in enumerate(keywords) if keyword in text]
-
-
-_native = native()
-mixed_runs: Callable[[str], list[tuple[int, int]]] = _native.mixed_runs if _native else mixed_runs_in_python
-keyword_finder: Callable[[tuple[str, ...]], Finder] = (
-    _native.keyword_finder if _native else keyword_finder_in_python
-)
-
-
 @cache
-def _finder_of_rules(*, anywhere: bool) -> Callable[[str], set[int]]:
-    """Return a function that tells which rules have a keyword in a text, by their places in the table."""
+def _rules_by_keyword(*, anywhere: bool) -> list[tuple[str, set[int]]]:
+    """Return the places in the table of the rules that have a keyword."""
     rules_of: dict[str, set[int]] = {}
     for place, rule in enumerate(rules()):
         for keyword in rule.keywords if rule.anywhere == anywhere else ():
             rules_of.setdefault(keyword, set()).add(place)
-    find, places = keyword_finder(tuple(rules_of)), list(rules_of.values())
-    return lambda text: set[int]().union(*(places[at] for at in find(text)))
+    return list(rules_of.items())
 
 
 REMOVED = "[removed]"
