@@ -24,6 +24,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import storable
 from findspot.core.paths import home_folder
 from findspot.core.utc_time import utc_day, utc_now
+from findspot.discover.secrets import MASK, masked
 
 _log = get_logger("records")
 
@@ -159,8 +160,6 @@ def note_call(
 
 def note(entry: Entry) -> None:
     """Store an entry, and delete old ones now and then; this never fails."""
-    from findspot.discover.secrets import MASK, masked  # a server starts without it
-
     question = _ASSIGNED.sub(rf"\1{MASK * 8}", masked(entry.question[:_READ_CHARS]))[:_QUESTION_CHARS]
     cut = {name: getattr(entry, name)[:_NAME_CHARS] for name in ("client", "project", "tool")}
     answers = json.dumps([answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS]])

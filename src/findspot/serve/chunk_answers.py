@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from findspot.chunkfiles import ContextSearcher, SearchResult
+from findspot.chunkfiles.chunk_reader import ChunkFilesError, SearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType, Hit, Mode, Results, Span
@@ -14,9 +16,6 @@ from findspot.search.token_budget import CHARS_PER_TOKEN
 from findspot.serve.search_answers import encoded, fitted, indented, one_line
 from findspot.text.snippet import best_column, best_line, cut
 from findspot.text.tokens import tokens
-
-if TYPE_CHECKING:
-    from findspot.chunkfiles import ContextSearcher, SearchResult
 
 _log = get_logger("mcp")
 
@@ -47,8 +46,6 @@ class FoundContext:
 
 def ask_chunks(searcher: ContextSearcher, query: str, options: Mapping[str, Any]) -> FoundContext:
     """Ask a searcher by the options of `cortex_search`; whatever else it raises is a failed search."""
-    from findspot.chunkfiles.chunk_reader import ChunkFilesError, SearchOptions
-
     kinds = tuple(options.get("chunk_types") or ())
     if unknown := [kind for kind in kinds if kind not in set(ChunkType)]:
         known = ", ".join(f"'{kind}'" for kind in ChunkType)

@@ -6,21 +6,19 @@ import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.languages import language_of
 from findspot.core.utc_time import day_of
 from findspot.graph import Graph
 from findspot.history.project_history import Commits, FoundCommit, ProjectHistory
+from findspot.project import Project
 from findspot.search.token_budget import token_count
 from findspot.serve.search_answers import encoded
 from findspot.serve.shapes import Shape, known
 from findspot.text.snippet import cut
-
-if TYPE_CHECKING:
-    from findspot.project import Project
-    from findspot.workspace import Asked, Workspace
+from findspot.workspace import Asked, Workspace, is_workspace
 
 _PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?")
 _HASH_CHARS = 10
@@ -40,8 +38,6 @@ def ask_history(
     """Return the commits that answer a question, or those that shaped the place that a text names."""
     if not text.strip():
         raise InvalidArgumentError("Query cannot be empty", hint="Ask why or when, or name a file.")
-    from findspot.workspace import is_workspace  # a server starts without it
-
     if is_workspace(asked):
         return _of_members(asked, text, limit, offset, read)
     project = asked.only()

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError, InvalidPatternError
 from findspot.core.model import Corpus, IndexReport, Skip, SourceFile
 from findspot.core.paths import SCHEME
 from findspot.discover.checkouts import find_root
-
-if TYPE_CHECKING:
-    from findspot.project import Project
-    from findspot.search.reader import IndexReader
-    from findspot.workspace import Asked
+from findspot.discover.file_content import readable_text
+from findspot.discover.root_folder import read_file
+from findspot.discover.walk import look
+from findspot.project import Project
+from findspot.search.freshness import IndexedText
+from findspot.search.reader import IndexReader
+from findspot.serve.shapes import STATUS
+from findspot.workspace import Asked, Workspace, inner_glob, is_workspace
 
 MAX_LINES = 20_000
 """More than anyone reads in a page, and what a browser still lays out at once."""
@@ -51,8 +54,6 @@ def package_around(project: Project, here: Path) -> str | None:
 
 def covers(project: Project, under: str) -> bool:
     """Return whether the files of a folder are part of a project's index, or will be once it is updated."""
-    from findspot.discover.walk import look  # a server starts without it
-
     walked = look(project.root, under, project.settings.discover)
     return bool(walked.files) or not walked.skips
 
@@ -82,10 +83,23 @@ def refuse_empty(asked: Asked, report: IndexReport) -> None:
     )
 
 
+def asked_status(asked: Asked) -> dict[str, Any]:
+    """Return the status of a project, or of a workspace with each of its members."""
+    around = {"workspace": str(asked.folder)} if isinstance(asked, Workspace) else {}
+    values = STATUS(asked.status()) | around
+    if is_workspace(asked):
+        statuses = asked.statuses(check_disk=False)
+        values["members"] = [{"name": name, **STATUS(each)} for name, each in statuses.items()]
+    return values
+
+
+def described(asked: Asked) -> str:
+    """Return what is asked, in words."""
+    return f"the {len(asked.members)} projects of this workspace" if is_workspace(asked) else "this project"
+
+
 def find_files(asked: Asked, under: str | None, pattern: str) -> tuple[list[str], str | None]:
     """Return the indexed paths below a folder that match a glob, in order, and what to know about them."""
-    from findspot.workspace import inner_glob, is_workspace  # a server starts without it
-
     if is_workspace(asked):
         answers, left_out = asked.ask(lambda name, each: find_files(each, under, inner_glob(name, pattern)))
         paths = [f"{name}/{path}" for name, (found, _) in answers.items() for path in found]
@@ -141,10 +155,6 @@ def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
     """Return the language and lines of an indexed file as it is on disk now, with secrets masked as in the
     index.
     """
-    from findspot.discover.file_content import readable_text  # a server starts without either
-    from findspot.discover.root_folder import read_file
-    from findspot.search.freshness import IndexedText
-
     index, inside = project.packages.holding(path) if path.startswith(SCHEME) else (project.index, path)
     with index.store.snapshot() as snapshot:
         file = snapshot.files.find(inside)

@@ -14,7 +14,6 @@ from findspot.core.settings import COMMITTED_FILES, Settings
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import ToolAccess
     from findspot.catalogue.tool_record import ToolDefinition
-    from findspot.workspace import Asked
 
 
 def size(number_of_bytes: int) -> str:
@@ -225,25 +224,6 @@ CREATED_INDEX = Shape({"status": among("created"), "index_name=name backend": st
 def report_object(report: IndexReport, *, forced: bool) -> dict[str, Any]:
     """Return the answer of `index_codebase`."""
     return {"status": "success", "path": report.project_path, "forced": forced, **COUNTS(report)}
-
-
-def asked_status(asked: Asked) -> dict[str, Any]:
-    """Return the status of a project, or of a workspace with each of its members."""
-    from findspot.workspace import Workspace, is_workspace  # a server starts without it
-
-    around = {"workspace": str(asked.folder)} if isinstance(asked, Workspace) else {}
-    values = STATUS(asked.status()) | around
-    if is_workspace(asked):
-        statuses = asked.statuses(check_disk=False)
-        values["members"] = [{"name": name, **STATUS(each)} for name, each in statuses.items()]
-    return values
-
-
-def described(asked: Asked) -> str:
-    """Return what is asked, in words."""
-    from findspot.workspace import is_workspace  # a server starts without it
-
-    return f"the {len(asked.members)} projects of this workspace" if is_workspace(asked) else "this project"
 
 
 def tool_object(tool: ToolDefinition, access: ToolAccess, warning: str | None = None) -> dict[str, Any]:

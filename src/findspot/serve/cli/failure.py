@@ -27,6 +27,7 @@ from findspot.core.errors import (
 from findspot.core.files import translated_os_errors
 from findspot.serve.cli import output
 from findspot.serve.cli.options import Reply
+from findspot.serve.shapes import ERROR
 
 DECLINED = 1
 USAGE = 2
@@ -99,8 +100,6 @@ def report(error: Exception, reply: Reply) -> int:
         return USAGE
     known = _as_findspot_error(error, reply)
     if reply.json:
-        from findspot.serve.shapes import ERROR  # only now: the program must start fast
-
         value = ERROR(known)
         if isinstance(known, ConfirmationRequiredError):
             value = {"status": "confirmation_required", "question": known.question, **value}

@@ -24,6 +24,7 @@ from findspot.core.config import terminal_settings
 from findspot.core.files import NO_ROOM
 from findspot.core.utc_time import age
 from findspot.serve.cli.terminal import terminal
+from findspot.serve.shapes import size
 
 _GAP = "  "
 _NARROWEST = 16
@@ -149,8 +150,6 @@ def cell(value: Any, field: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        from findspot.serve.shapes import size  # only now: the program must start fast
-
         return size(int(value)) if field.lower().endswith("bytes") else f"{value:,.0f}"
     if field == "commit":
         return str(value)[:_SHORT_COMMIT]

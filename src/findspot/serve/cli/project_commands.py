@@ -33,7 +33,7 @@ from findspot.serve.cli.project_choice import (
     open_engine,
     open_project,
 )
-from findspot.serve.project_files import delete_question, find_files
+from findspot.serve.project_files import asked_status, delete_question, find_files
 from findspot.workspace import Workspace, is_workspace
 
 _EVERY_REASON = "all"
@@ -94,7 +94,7 @@ def show_members(workspace: Workspace, reply: Reply, here: str | None = None) ->
     """Print how each member of a workspace stands; the one that the user is in has a mark."""
     statuses = workspace.statuses()
     if reply.json:
-        output.emit(shapes.asked_status(workspace))
+        output.emit(asked_status(workspace))
     else:
         output.line(f"{workspace.folder}: a workspace of {output.count(len(statuses), 'project')}", bold=True)
         rows = [

@@ -34,19 +34,19 @@ from findspot.core.errors import FindspotError, InvalidArgumentError, PathNotFou
 from findspot.core.files import read_json, state_of
 from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.log import get_logger
+from findspot.core.model import IndexStatus
 from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, expanded, index_key, project_root
 from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.discover.checkouts import repository_address
+from findspot.engine import Engine
 from findspot.index_folders import covering_root
+from findspot.project import Project
 from findspot.serve.mcp.sdk import Context
+from findspot.workspace import Workspace
 
 if TYPE_CHECKING:
     import jwt
 
-    from findspot.core.model import IndexStatus
-    from findspot.engine import Engine
-    from findspot.project import Project
-    from findspot.workspace import Workspace
 
 _log = get_logger("access")
 

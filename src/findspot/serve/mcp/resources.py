@@ -15,34 +15,31 @@ from functools import partial
 from importlib.resources import files
 from mimetypes import guess_type
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import url2pathname
 
 import anyio
 import mcp_types as types
+from mcp import ClientSession
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.server_pool import PoolClient, ServerPool, all_pages
+from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import SEPARATOR
 from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
 from findspot.core.log import get_logger
 from findspot.core.paths import SCHEME
+from findspot.engine import Engine
+from findspot.project import Project
 from findspot.serve.mcp.client import Client, InputNeededError
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import find_project, working_folder
 from findspot.serve.mcp.tool import check_cursor, encodable
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import source_lines
-
-if TYPE_CHECKING:
-    from mcp import ClientSession
-
-    from findspot.catalogue.catalogue import Catalogue
-    from findspot.catalogue.server_pool import PoolClient, ServerPool
-    from findspot.catalogue.server_sources import ServerSpec
-    from findspot.engine import Engine
-    from findspot.project import Project
 
 Result = TypeVar("Result")
 
@@ -57,8 +54,6 @@ _MAX_LINKS = 1_000
 
 async def _caller(call: Call) -> tuple[Path, PoolClient]:
     """Return where the client works, and who calls; servers that are started for a connection end with it."""
-    from findspot.catalogue.server_pool import PoolClient
-
     roots = await call.client.folders()
     client = PoolClient(call.client.connection, roots=[root.as_uri() for root in roots])
     return roots[0] if roots else working_folder(), client
@@ -106,8 +101,6 @@ PROMPTS = Listing("prompts", "prompts", "name")
 
 async def listed(call: Call, listing: Listing) -> list[Any]:
     """Return a list of all servers, under names with their servers'; one that fails is left out."""
-    from findspot.catalogue.server_pool import all_pages
-
     entries: dict[str, list[Any]] = {}
 
     async def ask(spec: ServerSpec) -> None:
@@ -171,8 +164,6 @@ async def _reached(call: Call, kind: str) -> tuple[list[ServerSpec], ServerPool,
 
     A client that would have to send its request again is not asked for its folders.
     """
-    from findspot.catalogue.server_pool import PoolClient
-
     try:
         folder, client = await _caller(call)
     except InputNeededError:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from findspot.core import caller
 from findspot.core.errors import (
@@ -22,16 +22,14 @@ from findspot.core.errors import (
 )
 from findspot.core.model import IndexReport
 from findspot.discover.checkouts import find_root, named_folder, repository_address
+from findspot.engine import Engine
+from findspot.project import Project
 from findspot.serve.mcp.access import INDEX_ID
 from findspot.serve.mcp.client import Reply
 from findspot.serve.mcp.tool import Answer, AnsweredError, PathNotIndexedError
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import covers, folder_in, limit_note, package_around, refuse_empty
-
-if TYPE_CHECKING:
-    from findspot.engine import Engine
-    from findspot.project import Project
-    from findspot.workspace import Asked, Workspace
+from findspot.workspace import Asked, Workspace
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import anyio
 import mcp_types as types
@@ -43,9 +43,7 @@ from findspot.serve.mcp.tool import (
     failed,
     wire_result,
 )
-
-if TYPE_CHECKING:
-    from findspot.workspace import Asked
+from findspot.workspace import Asked
 
 TASKS_VERSION = "2025-11-25"
 EXTENSION = "io.modelcontextprotocol/tasks"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mcp_types as types
 
 from findspot.catalogue.call_results import fit_result
+from findspot.catalogue.server_pool import CallHandlers
+from findspot.catalogue.tool_calls import Confirm, Confirmation, ToolCaller
 from findspot.catalogue.tool_record import ToolSearchOptions
 from findspot.core.errors import FindspotError
+from findspot.engine import Engine
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.arguments import CONFIRM, TOOLS, argument, text
 from findspot.serve.mcp.client import Reply, key_of
@@ -19,11 +22,6 @@ from findspot.serve.mcp.target import agree
 from findspot.serve.mcp.tool import Answer, Arguments, Tool, failed, undescribed
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.shapes import ACCESS, FOUND_TOOLS, tool_object, warned
-
-if TYPE_CHECKING:
-    from findspot.catalogue.server_pool import CallHandlers
-    from findspot.catalogue.tool_calls import Confirm, Confirmation
-    from findspot.engine import Engine
 
 _CONFIRMED = "findspot.confirmed_tools"
 
@@ -86,8 +84,6 @@ GET_TOOL = Tool(
 
 
 async def _call_tool(call: Call, arguments: Arguments) -> Answer:
-    from findspot.catalogue.tool_calls import ToolCaller
-
     catalogue, pool, client = await opened_catalogue(call)
     caller = ToolCaller(catalogue, pool, client)
     outcome = await caller.call(
@@ -121,8 +117,6 @@ def _confirmation(call: Call) -> Confirm:
 
 def _handlers(call: Call, server: str) -> CallHandlers:
     """Return what passes a server's messages on to the client, as far as the client takes them."""
-    from findspot.catalogue.server_pool import CallHandlers
-
     client = call.client
 
     async def log(params: types.LoggingMessageNotificationParams) -> None:

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from functools import partial
 from mimetypes import guess_type
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anyio import from_thread
 
@@ -51,10 +51,7 @@ from findspot.serve.search_answers import (
     without_tail,
 )
 from findspot.serve.shapes import MADE_BY, Shape, warned
-
-if TYPE_CHECKING:
-    from findspot.workspace import Asked
-
+from findspot.workspace import Asked
 
 _WHERE = choice(
     ["code", "history"],

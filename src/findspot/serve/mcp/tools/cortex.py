@@ -6,13 +6,15 @@ import contextlib
 import inspect
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import anyio.to_thread
 import mcp_types as types
+from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from pydantic import WithJsonSchema
 
+from findspot.chunkfiles import ContextSearcher, ProjectChunks
 from findspot.core.errors import (
     FindspotError,
     IndexNotFoundError,
@@ -20,6 +22,8 @@ from findspot.core.errors import (
     ProjectNotDetectedError,
 )
 from findspot.core.log import get_logger
+from findspot.engine import Engine
+from findspot.project import Project
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.arguments import CHUNKS, choice, text
 from findspot.serve.chunk_answers import (
@@ -34,13 +38,6 @@ from findspot.serve.mcp.target import find_project, from_index, working_folder
 from findspot.serve.mcp.tool import ICON, Answer, Arguments, Tool, failed, sent_schema
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.search_answers import COMPACT
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
-    from findspot.chunkfiles import ContextSearcher, ProjectChunks
-    from findspot.engine import Engine
-    from findspot.project import Project
 
 _log = get_logger("mcp")
 

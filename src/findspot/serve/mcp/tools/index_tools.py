@@ -26,19 +26,24 @@ from findspot.serve.mcp.tool import (
     Tool,
 )
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.project_files import delete_question, enclosing_note, rebuild_question
+from findspot.serve.project_files import (
+    asked_status,
+    delete_question,
+    described,
+    enclosing_note,
+    rebuild_question,
+)
 from findspot.serve.shapes import (
     COUNTS,
     LISTED_PROJECT,
     STATES,
     STATUS,
     among,
-    asked_status,
-    described,
     report_object,
     settings_notes,
     warned,
 )
+from findspot.workspace import project_of
 
 RAN = among("success", "cancelled", "confirmation_required")
 
@@ -113,8 +118,6 @@ async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
 
 async def _reindex_file(call: Call, arguments: Arguments) -> Answer:
     def reindexed(target: Target) -> tuple[str, int]:
-        from findspot.workspace import project_of  # a server starts without it
-
         path = target.asked.roots.relative(arguments["path"])
         project, inside = project_of(target.asked, path)
         return path, project.reindex_file(inside)
