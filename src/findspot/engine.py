@@ -16,12 +16,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.indexfile import INDEX_PATH
+from findspot.chunkfiles.searcher import ProjectChunks
 from findspot.core.config import configured_roots, load_settings
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.log import get_logger
 from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import home_folder, index_folder, is_folder, project_root, restrict_home
-from findspot.core.platforms import importing
 from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.checkouts import (
     by_name,
@@ -31,17 +33,15 @@ from findspot.discover.checkouts import (
     projects_in,
     repositories_in,
 )
+from findspot.documents.named_indexes import NamedIndexes
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import OpenModels
 from findspot.index_folders import covering_root, known_repositories, list_indexes
+from findspot.project import Project
+from findspot.workspace import KnownWorkspaces, Workspace
 
 if TYPE_CHECKING:
-    from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.server_pool import ServerPool
-    from findspot.chunkfiles.searcher import ProjectChunks
-    from findspot.documents.named_indexes import NamedIndexes
-    from findspot.project import Project
-    from findspot.workspace import KnownWorkspaces, Workspace
 
 _log = get_logger("engine")
 
@@ -84,7 +84,7 @@ class Engine:
         with self._guard:
             project = self._projects.get(root)
             if project is None:
-                project = self._projects[root] = self._open(root)
+                project = self._projects[root] = Project(root, self._flags, self.embedder)
                 if self._watching:
                     self._unwatched.add(root)
             is_unwatched = root in self._unwatched
@@ -119,8 +119,6 @@ class Engine:
         """The named full-text indexes: those of this process and those on disk."""
         with self._guard:
             if self._documents is None:
-                from findspot.documents.named_indexes import NamedIndexes
-
                 settings = self.settings
                 folder = settings.home / "documents"
                 self._documents = NamedIndexes(folder, settings.documents.max_memory_bytes)
@@ -128,8 +126,6 @@ class Engine:
 
     def chunks(self, path: str | Path) -> ProjectChunks:
         """Return the chunks of the project at a folder: of its chunk files, or of its index."""
-        from findspot.chunkfiles.searcher import ProjectChunks
-
         project = self.project(path)
         with self._guard:
             if project.root not in self._chunks:
@@ -146,9 +142,6 @@ class Engine:
         """Return the MCP tools known in a folder: those indexed for the project around it, and the user's
         own.
         """
-        from findspot.catalogue.catalogue import Catalogue
-        from findspot.catalogue.indexfile import INDEX_PATH
-
         folder = project_root(start)
         around = [f for f in folders_around(folder) if f != Path.home() and (f / INDEX_PATH).is_file()]
         root = around[0] if around else find_root(folder) or folder
@@ -165,7 +158,7 @@ class Engine:
         loop = asyncio.get_running_loop()
         with self._guard:
             if loop not in self._servers:
-                from findspot.catalogue.server_pool import ServerPool
+                from findspot.catalogue.server_pool import ServerPool  # which few ask for
 
                 self._servers[loop] = ServerPool(self.settings.home)
             return self._servers[loop]
@@ -229,9 +222,6 @@ class Engine:
 
     def gathered(self, folder: Path, roots: Iterable[Path], here: Path | None = None) -> Workspace | None:
         """Return some projects as a workspace, asked from inside one of them; None where there are none."""
-        with importing():
-            from findspot.workspace import Workspace
-
         if not (members := by_name(roots)):
             return None
         own = next((name for name, root in members.items() if root == here), None)
@@ -247,8 +237,6 @@ class Engine:
     @cached_property
     def known_workspaces(self) -> KnownWorkspaces:
         """The workspaces that the user had indexed."""
-        from findspot.workspace import KnownWorkspaces
-
         return KnownWorkspaces(home_folder())
 
     def _settings_of(self, folder: Path) -> Settings:
@@ -303,19 +291,12 @@ class Engine:
                 self._documents = None
         self._models.close()
 
-    def _open(self, root: Path) -> Project:
-        """Open a project; import its modules only now, as catalogues and named indexes need none of them."""
-        with importing():
-            from findspot.project import Project
-
-        return Project(root, self._flags, self.embedder)
-
     def _status(self, folder: Path, root: Path) -> IndexStatus:
         """Return a project's status; one that is opened for it is closed again, as there may be hundreds."""
         with self._guard:
             known = self._projects.get(root)
         try:
-            project = known or self._open(root)
+            project = known or Project(root, self._flags, self.embedder)
             try:
                 return project.status(check_disk=False)
             finally:

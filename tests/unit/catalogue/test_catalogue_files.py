@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -33,20 +31,6 @@ def stored(catalogue: Catalogue) -> dict[str, Any]:
     assert catalogue.project_index is not None
     value: dict[str, Any] = json.loads(catalogue.project_index.read_text("utf-8"))
     return value
-
-
-def test_a_catalogue_opens_without_the_rest_of_the_library(catalogue: Catalogue, root: Path) -> None:
-    """What a project needs takes longer to import than ten thousand tools to search."""
-    program = (
-        f"import sys; from findspot import Engine; found = Engine().catalogue({str(root)!r}).search('read'); "
-        "print(len(found.tools), *(n.removeprefix('findspot.') for n in sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    count, *imported = done.stdout.split()
-    assert count == "1"
-    imported = [name for name in imported if name not in ("search", "search.ripgrep")]
-    heavy = {"project", "search", "graph", "indexing", "store", "documents", "serve"}
-    assert not heavy & {name.partition(".")[0] for name in imported}
 
 
 def test_the_fields_of_the_file(catalogue: Catalogue) -> None:
