@@ -19,6 +19,7 @@ from findspot.core.files import make_private_dir
 from findspot.core.model import Corpus, Query, Results
 from findspot.core.paths import SCHEME, home_folder, stat_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.dependencies.external_symbols import find_symbol
 from findspot.dependencies.package import Dependency, normalised
 from findspot.dependencies.package_folders import (
     content_of,
@@ -28,6 +29,8 @@ from findspot.dependencies.package_folders import (
     remove_unused,
     versioned_name,
 )
+from findspot.dependencies.package_modules import PackageFiles, absent, providing
+from findspot.dependencies.project_dependencies import list_dependencies
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.indexer import Indexer, is_complete
 from findspot.search.freshness import Disk
@@ -106,8 +109,6 @@ class PackageIndexes:
 
     def listed(self) -> list[Dependency]:
         """Return the dependencies of the project."""
-        from findspot.dependencies.project_dependencies import list_dependencies  # a server starts without it
-
         with self._guard:
             known = self._listed
         active = ENVIRONMENT.get("VIRTUAL_ENV"), ENVIRONMENT.get("CONDA_PREFIX")
@@ -134,9 +135,6 @@ class PackageIndexes:
 
         Of a package that cannot be read, return its name and the reason.
         """
-        from findspot.dependencies.external_symbols import find_symbol
-        from findspot.dependencies.package_modules import PackageFiles, absent, providing
-
         opened: dict[str, PackageFiles] = {}
         with contextlib.ExitStack() as stack:
 

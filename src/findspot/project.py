@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from findspot.core.errors import IndexCorruptError, IndexNotFoundError
 from findspot.core.files import folder_bytes
@@ -32,10 +31,17 @@ from findspot.discover.checkouts import head_commit
 from findspot.discover.walk import NOTED, left_out_notes
 from findspot.embed.provider_registry import IN_THE_BOX, OpenEmbedder
 from findspot.graph import given_up_note, pending_note, resolve_waiting
+from findspot.history.project_history import ProjectHistory
 from findspot.index_folders import repository_of
 from findspot.indexer import Indexer, refresh_waiting, require_index
+from findspot.indexing.delta import pending
+from findspot.llm import Sample, choose_model
 from findspot.package_indexes import PackageIndexes
+from findspot.publishing.published_history import PublishedHistory
+from findspot.research.assisted_search import assisted_search
 from findspot.research.findings import DEFAULT_DEPTH, Context, Findings, Focus, Inquiry
+from findspot.research.investigate import find_context, investigate
+from findspot.research.task_signals import Request
 from findspot.search.freshness import Disk, IndexedText
 from findspot.search.reader import IndexReader
 from findspot.store.database import JOURNAL_NOTE
@@ -44,11 +50,6 @@ from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
 from findspot.sync.strategies import Lazy, strategy_note
 from findspot.sync.supervisor import LOCK_NAME, Supervisor
-
-if TYPE_CHECKING:
-    from findspot.history.project_history import ProjectHistory
-    from findspot.llm import Sample
-    from findspot.research.task_signals import Request
 
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
@@ -139,9 +140,6 @@ class Project:
 
     @cached_property
     def _histories(self) -> tuple[ProjectHistory, ProjectHistory]:
-        from findspot.history.project_history import ProjectHistory
-        from findspot.publishing.published_history import PublishedHistory
-
         open_model, shared = partial(self.index.open_model, IN_THE_BOX), self.index.shared
         own = ProjectHistory(self.root, self.index.own.folder, open_model)
         return own, PublishedHistory(shared, open_model) if shared else own
@@ -219,9 +217,6 @@ class Project:
         if not wanted:
             with self.reader() as reader:
                 return reader.search(query)
-        from findspot.llm import choose_model
-        from findspot.research.assisted_search import assisted_search
-
         return assisted_search(self.reader, query, wanted, choose_model(self.settings.llm, client))
 
     def research(
@@ -234,8 +229,6 @@ class Project:
         cancel: CancelToken | None = None,
     ) -> Findings:
         """Answer what is asked about a relation or the structure; anything else with its task context."""
-        from findspot.research.investigate import investigate
-
         inquiry = question if isinstance(question, Inquiry) else Inquiry(question, depth, focus)
         waiting = self._supervisor.waiting if self._supervisor is not None else frozenset()
         cancel = cancel or CancelToken()
@@ -246,8 +239,6 @@ class Project:
 
     def context(self, request: Request, cancel: CancelToken | None = None) -> Context:
         """Return what is needed next for a signal: regions with their reasons, or none if nothing fits."""
-        from findspot.research.investigate import find_context
-
         cancel = cancel or CancelToken()
         with self._graph_reader(ignore_progress, cancel) as reader:
             return find_context(reader, request, cancel)
@@ -332,7 +323,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         last_updated=meta.get("updated_at") or meta.get("created_at"),
         created_at=meta.get("created_at"),
         query_ready=files + docs > 0,
-        pending_changes=_pending(index.root, snapshot, settings) if compares else 0,
+        pending_changes=pending(index.root, snapshot, settings) if compares else 0,
         watcher_active=is_locked(index.store.folder / LOCK_NAME),
         progress=None if state is IndexState.READY else Progress(done, total, "indexing"),
         last_error=away or meta.get("last_error") or watcher_error or index.failure or None,
@@ -364,12 +355,6 @@ def _notes(index: Indexer, snapshot: Snapshot, settings: Settings, *others: str 
     of_graph = pending_note(snapshot) if meta.get("build") == COMPLETE else None, given_up_note(snapshot)
     notes = (*meta.get("notes", "").split("\n"), *left_out, *more, *of_graph, index.store.notice, *others)
     return tuple(dict.fromkeys(filter(None, notes)))
-
-
-def _pending(root: Path, snapshot: Snapshot, settings: Settings) -> int:
-    from findspot.indexing.delta import pending
-
-    return pending(root, snapshot, settings)
 
 
 def _commit(index: Indexer) -> str | None:

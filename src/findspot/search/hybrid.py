@@ -24,7 +24,9 @@ from findspot.rank.wording import Wording
 from findspot.search.file_traits import Traits, stem_of, traits_of
 from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
+from findspot.search.question_ranking import choose_places, rank_question
 from findspot.search.questions import Question, is_sentence, understand
+from findspot.search.report_ranking import rank_report
 from findspot.search.retrieve import Candidates, find_candidates
 from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS, last_name
@@ -50,8 +52,6 @@ def search(
     belongs = None
     is_fitted = _may_rank_fitted(snapshot, embedder, question)
     if is_fitted and question.reading.is_long:
-        from findspot.search.report_ranking import rank_report  # a server starts without it
-
         pool, belongs = rank_report(snapshot, embedder, question, files, history=history(), commits=commits)
     elif is_fitted and is_sentence(question.text, question.reading):
         pool, belongs = _ranked_by_chance(snapshot, question, files, commits)
@@ -120,8 +120,6 @@ def _ranked_by_chance(
 
     A pasted message is no sentence; what the sentence names is lifted as ever.
     """
-    from findspot.search.question_ranking import rank_question  # a server starts without it
-
     candidates = find_candidates(snapshot, question, files)
     pool, belongs = rank_question(snapshot, question, candidates, commits)
     boost_wording(snapshot, pool, question)
@@ -152,8 +150,6 @@ def _ranked(
         candidate_pool.add_coherence(pool)
         is_known = wanted or pool.wording.any() or pool.defines.any() or pool.mention.any()
         if is_fitted and question.reading.intent is not Intent.SYMBOL and not is_known:
-            from findspot.search.question_ranking import choose_places  # a server starts without it
-
             choose_places(snapshot, pool, question, candidates, commits)
     else:
         boost_headings(snapshot, pool, question)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from findspot.core.model import Corpus
 from findspot.rank.candidate_pool import Column
 from findspot.rank.intent import Intent
+from findspot.rank.reports import Report
 from findspot.rank.roles import Role, re_exports, role_of
 from findspot.rank.signals import definition_worth
 from findspot.search.query_filters import is_filtered
@@ -21,9 +21,6 @@ from findspot.store.records import ORDINAL_BITS, Definition, StoredFile
 from findspot.store.snapshot import Snapshot
 from findspot.store.vector_segments import Numbers
 from findspot.store.word_counts import distinct
-
-if TYPE_CHECKING:
-    from findspot.rank.reports import Report
 
 POOL = 200
 """Candidates of each kind; fixed, so that asking for more results never changes their order."""
