@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from findspot.core.config import (
     keep_given,
@@ -35,6 +35,11 @@ from findspot.discover.walk import classify, not_indexable, walk
 from findspot.embed.embedder import Embedder, model_name
 from findspot.embed.provider_registry import OpenEmbedder, OpenModels
 from findspot.graph import resolve_waiting
+from findspot.indexing import pipeline
+from findspot.indexing.delta import is_current
+from findspot.indexing.spread import RayWorkers
+from findspot.indexing.workers import SparePool
+from findspot.publishing.known_vectors import PublishedVectors
 from findspot.publishing.published import PROJECT, PublishedIndex
 from findspot.publishing.published_store import PublishedStore, ReadOnlyError
 from findspot.store.index_meta import COMPLETE, was_stopped, write_metadata
@@ -44,9 +49,6 @@ from findspot.store.stores import drop_old_store, holds_index
 from findspot.sync.changed_paths import read_dirty
 from findspot.sync.strategies import strategy_note
 from findspot.sync.supervisor import MANY
-
-if TYPE_CHECKING:
-    from findspot.indexing import pipeline
 
 _log = get_logger("project")
 
@@ -71,8 +73,6 @@ class Indexer:
         folder: Path | None = None,
     ) -> None:
         """Open the index of a project; with `folder`, one that lies there and believes no settings of it."""
-        from findspot.indexing.workers import SparePool
-
         self.root = root
         self.configured_at = root if folder is None else None
         """Where the project's own configuration is read."""
@@ -143,8 +143,6 @@ class Indexer:
         """Return an indexing run with the settings in force; `asked` says what is different about it."""
         if self.shared is not None and not self.has_files:
             raise ReadOnlyError(self.shared.address)
-        from findspot.indexing import pipeline
-
         settings = self.settings
         embedder = self.open_embedder(settings)
         return pipeline.Run(
@@ -159,16 +157,10 @@ class Indexer:
 
     def apply(self, run: pipeline.Run) -> IndexReport:
         """Bring the whole index up to date; the reason of a failure is stored for the status."""
-        from findspot.indexing import pipeline
-
         if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
-            from findspot.indexing.spread import RayWorkers
-
             run.workers = RayWorkers(run.settings.chunk.workers)
         published = None
         if address := self.publishes_to or self.reads_from:
-            from findspot.publishing.known_vectors import PublishedVectors
-
             published = PublishedVectors(address.replace(PROJECT, self.root.name), self.root, run.model)
             run.known_vectors = published.of_file
         try:
@@ -190,8 +182,6 @@ class Indexer:
 
     def reindex_file(self, relative: str) -> int:
         """Index one file again, whatever the index has of it; returns its number of chunks."""
-        from findspot.indexing import pipeline
-
         run = self.run()
         found = classify(self.root, relative, run.settings.discover)
         if isinstance(found, Skip):
@@ -250,8 +240,6 @@ class Indexer:
         return None
 
     def _is_current(self) -> bool:
-        from findspot.indexing.delta import is_current
-
         try:
             with self.store.snapshot() as snapshot:
                 return is_current(project_root(self.root), snapshot, self.settings)
@@ -270,8 +258,6 @@ class Indexer:
         self, paths: frozenset[str], cancel: CancelToken, progress: ProgressSink = ignore_progress
     ) -> bool:
         """Bring some paths up to date; returns False where the whole project has to be looked at."""
-        from findspot.indexing import pipeline
-
         try:
             if not pipeline.apply_paths(self.run(cancel=cancel, progress=progress), paths):
                 return False
