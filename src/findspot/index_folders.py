@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from findspot.core.config import SERVED, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError
@@ -15,9 +15,9 @@ from findspot.core.files import State, folder_bytes, read_json, state_of
 from findspot.core.paths import home_folder, index_folder, is_folder
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import folders_around, remote_address, repository_address
-
-if TYPE_CHECKING:
-    from findspot.store.store_protocol import Store
+from findspot.store.sqlite_store import SqliteStore
+from findspot.store.store_protocol import Store
+from findspot.store.stores import holds_index, reads_published
 
 _REPOSITORIES_S = 10.0
 """How long the addresses of repositories are used before configurations are read again."""
@@ -86,8 +86,6 @@ def covering_root(folder: Path, wanted: Callable[[Path], bool] = lambda _: True)
     """Return the root of the nearest wanted index that covers a folder; a checkout is no part of what is
     around it.
     """
-    from findspot.store.stores import holds_index, reads_published
-
     home = home_folder()
     around = filter(wanted, folders_around(folder))
     folders = ((root, index_folder(home, root)) for root in around)
@@ -95,8 +93,6 @@ def covering_root(folder: Path, wanted: Callable[[Path], bool] = lambda _: True)
 
 
 def _store_in(folder: Path) -> Store:
-    from findspot.store.sqlite_store import SqliteStore
-
     return SqliteStore(folder, "")
 
 

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from findspot.core.files import folder_bytes, read_below, remove_folder
+from findspot.dependencies.npm_packages import built_files
 from findspot.dependencies.package import NPM, PYPI, Dependency
+from findspot.dependencies.python_packages import top_names
 
 MAX_PACKAGE_FILES = 20_000
 MAX_PACKAGES = 300
@@ -80,9 +82,6 @@ def remove_unused(home: Path, keep: Path | None = None) -> list[Path]:
 
 def package_root(package: Dependency) -> tuple[Path, dict[str, object]]:
     """Return the folder that holds the files of a package, and the settings that choose them."""
-    from findspot.dependencies.npm_packages import built_files
-    from findspot.dependencies.python_packages import top_names
-
     assert package.folder is not None
     options: dict[str, object] = {
         "exclude": list(_LEFT_OUT),

@@ -13,6 +13,7 @@ from findspot.chunk.grammars import ParseTimeoutError, grammar_for
 from findspot.chunk.splitting import SourceLines
 from findspot.chunk.symbols import Definition, read_symbols
 from findspot.dependencies.package import NPM, PYPI, Dependency, Manifests, normalised, table
+from findspot.dependencies.python_packages import top_names
 from findspot.graph import Graph
 from findspot.store.snapshot import Snapshot
 
@@ -136,8 +137,6 @@ def absent(packages: Sequence[Dependency], language: str, module: str) -> Depend
 
 def _has_beside(package: Dependency, folder: Path, top: str) -> bool:
     """Return whether a Python package has a folder of another name, such as `pkg_resources`."""
-    from findspot.dependencies.python_packages import top_names
-
     return (folder.parent / top).is_dir() and top in top_names(package.name, folder)
 
 

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from findspot.core.config import hub_settings, is_loopback, secret
 from findspot.core.errors import FindspotError
 from findspot.core.files import folder_bytes
+from findspot.core.http_client import Address
 from findspot.core.settings import EmbedSettings
 from findspot.embed.provider_registry import HTTP_ENDPOINT, PROVIDERS, settings_of
+from findspot.embed.services import DIALECTS, HttpEmbedder
+from findspot.embed.static_model import MODEL_FOLDER
+from findspot.embed.transformer import TRANSFORMERS, find_weights, runtime_there
 
 _CHECK_S = 1.0
 
@@ -45,22 +49,16 @@ def _standing(name: str, settings: EmbedSettings) -> Standing:
 def _find(name: str, settings: EmbedSettings) -> tuple[bool, str, int | None]:
     """Return whether a provider is usable, where it is or what is missing, and its size on disk."""
     if name == "local:static":
-        from findspot.embed.static_model import MODEL_FOLDER
-
         return True, "in the package", folder_bytes(MODEL_FOLDER)
     if name.startswith("local:"):
         return _find_transformer(name, settings.sha256)
     if name == "http":
-        from findspot.embed.services import HttpEmbedder
-
         endpoint = settings.endpoint or HTTP_ENDPOINT
         try:
             HttpEmbedder(endpoint, timeout_s=_CHECK_S).check()
         except FindspotError as error:
             return False, error.developer_message.partition(": ")[2], None
         return True, endpoint, None
-    from findspot.embed.services import DIALECTS
-
     variable = DIALECTS[name].key_variable
     if secret(variable):
         return True, f"{variable} is set", None
@@ -68,8 +66,6 @@ def _find(name: str, settings: EmbedSettings) -> tuple[bool, str, int | None]:
 
 
 def _find_transformer(name: str, sha256: str | None) -> tuple[bool, str, int | None]:
-    from findspot.embed.transformer import TRANSFORMERS, find_weights, runtime_there
-
     try:
         files = TRANSFORMERS[name].files.expecting(sha256)
     except FindspotError as error:
@@ -88,9 +84,6 @@ def _find_transformer(name: str, sha256: str | None) -> tuple[bool, str, int | N
 def _destination(name: str, settings: EmbedSettings) -> str | None:
     if not PROVIDERS[name].remote:
         return None
-    from findspot.core.http_client import Address
-    from findspot.embed.services import DIALECTS
-
     usual = HTTP_ENDPOINT if name == "http" else DIALECTS[name].base
     try:
         return Address(settings.endpoint or usual).text
