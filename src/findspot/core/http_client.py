@@ -1,26 +1,25 @@
 """The one HTTP client of embedding services and language models.
 
 A request has a time limit and a size limit, and uses neither proxies nor redirects: text goes where the
-configuration says and nowhere else. It is the standard library's client; httpx2, which the MCP SDK brings,
-was tried: it takes 85 ms more to import, and still needs the limits written by hand.
+configuration says and nowhere else.
 """
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import threading
-import time
+import os
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from urllib.parse import urlsplit
+
+import anyio
+import httpx2
+from anyio.from_thread import start_blocking_portal
 
 from findspot.core.errors import ProviderError
 
 MAX_ANSWER_BYTES = 64 << 20
-_READ_BYTES = 1 << 16
 _MAX_SHOWN_CHARS = 200
 
 
@@ -40,18 +39,12 @@ class Address:
 
     def __init__(self, text: str) -> None:
         try:
-            parts = urlsplit(text if "://" in text else f"http://{text}")
-            self._port = parts.port
-        except ValueError as error:
+            url = httpx2.URL(text if "://" in text else f"http://{text}")
+        except (httpx2.InvalidURL, ValueError) as error:
             raise ProviderError(f"'{text}' is not the address of a service") from error
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if url.scheme not in ("http", "https") or not url.host:
             raise ProviderError(f"'{text}' is not the address of a service")
-        self._secure = parts.scheme == "https"
-        self.host = parts.hostname
-        self.path = parts.path.rstrip("/")
-        port = f":{self._port}" if self._port else ""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        self.text = f"{parts.scheme}://{host}{port}{self.path}"
+        self.text = str(url.copy_with(userinfo=b"", query=None, fragment=None)).rstrip("/")
         """As it may be shown: a name and password in the address are left out."""
 
     def ask(
@@ -68,53 +61,38 @@ class Address:
 
         An answer of more than `max_bytes` is refused.
         """
-        deadline = time.monotonic() + timeout_s
-        make = HTTPSConnection if self._secure else HTTPConnection
-        connection = make(self.host, self._port, timeout=timeout_s)
-        # Headers that arrive byte by byte never exceed the timeout of a single read.
-        end = threading.Timer(timeout_s, _cut, (connection,))
-        end.daemon = True
-        end.start()
+        given = {"Accept-Encoding": "identity", **(headers or {})}
+        if not all(value.isascii() and value.isprintable() for value in given.values()):
+            raise RequestFailedError("the key cannot be sent")
         try:
-            connection.request(method, self.path + path, body, dict(headers or {}))
-            response = connection.getresponse()
-            data = _read(response, deadline, max_bytes)
-            missing = response.length or 0
-        except (OSError, HTTPException) as error:
-            is_late = isinstance(error, TimeoutError) or time.monotonic() > deadline
-            late = f"no answer within {timeout_s:g} seconds" if is_late else ""
-            raise RequestFailedError(late or _shown(error) or type(error).__name__) from error
-        except ValueError:  # of a header; the error's text would show the key in it
-            raise RequestFailedError("the key cannot be sent") from None
-        finally:
-            end.cancel()
-            connection.close()
-        if missing:  # the connection ended before what its head had promised
-            raise RequestFailedError(f"its answer was cut short by {missing} bytes")
-        return Answer(response.status, data, {k.lower(): v for k, v in response.getheaders()})
+            request = httpx2.Request(method, self.text + path, content=body, headers=given)
+            with start_blocking_portal() as portal:  # the caller's thread may run a loop of its own
+                return portal.call(partial(_answer, request, timeout_s, max_bytes))
+        except TimeoutError as error:
+            raise RequestFailedError(f"no answer within {timeout_s:g} seconds") from error
+        except (httpx2.HTTPError, OSError) as error:
+            raise RequestFailedError(_shown(error) or type(error).__name__) from error
 
 
-def _read(response: HTTPResponse, deadline: float, max_bytes: int) -> bytes:
-    data = bytearray()
-    while piece := response.read1(_READ_BYTES):
-        data += piece
-        if len(data) > max_bytes:
-            raise RequestFailedError("its answer is too large")
-    if time.monotonic() > deadline:
-        raise TimeoutError
-    return bytes(data)
+async def _answer(request: httpx2.Request, timeout_s: float, max_bytes: int) -> Answer:
+    verified, data = ssl.create_default_context(), bytearray()
+    with anyio.fail_after(timeout_s):
+        async with httpx2.AsyncClient(trust_env=False, verify=verified, timeout=None) as client:
+            response = await client.send(request, stream=True)
+            async for piece in response.aiter_raw():
+                data += piece
+                if len(data) > max_bytes:
+                    raise RequestFailedError("its answer is too large")
+    return Answer(response.status_code, bytes(data), dict(response.headers))
 
 
-def _shown(error: Exception) -> str:
+def _shown(error: BaseException) -> str:
     """Return the text of an error, which may quote what was received, as a terminal and a log can show it."""
-    return "".join(c if c.isprintable() else " " for c in str(error)[:_MAX_SHOWN_CHARS]).strip()
-
-
-def _cut(connection: HTTPConnection) -> None:
-    """Shut down a connection that has run out of time, while another thread reads from it."""
-    if (carrier := connection.sock) is not None:
-        with contextlib.suppress(OSError):
-            socket.socket.shutdown(carrier, socket.SHUT_RDWR)
+    while cause := error.__cause__ or error.__context__:
+        error = cause
+    number = error.errno if isinstance(error, OSError) else None
+    said = os.strerror(number) if number and number > 0 else str(error)
+    return "".join(c if c.isprintable() else " " for c in said[:_MAX_SHOWN_CHARS]).strip()
 
 
 def refusal(status: int, model: str, key_variable: str) -> tuple[str, str | None]:

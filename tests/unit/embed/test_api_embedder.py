@@ -110,7 +110,7 @@ GOOD = [0.5] * DIMENSIONS
         (Reply(200, {"data": []}), "no vector for each"),
         (Reply(200, {"data": [{"index": 0, "embedding": [float("nan")] * DIMENSIONS}]}), "no numbers"),
         (Reply(200, {"data": [{"index": 0, "embedding": [1.0]}]}), f"1 dimensions, not {DIMENSIONS}"),
-        (Reply(200, {"data": [{"index": 0, "embedding": GOOD}]}, promised=5_000), "cut short"),
+        (Reply(200, {"data": [{"index": 0, "embedding": GOOD}]}, promised=5_000), "peer closed connection"),
     ],
 )
 def test_wrong_answers_are_told(api: Loopback, reply: Reply, reason: str) -> None:

@@ -110,7 +110,7 @@ def rows_of(size: int, value: float = 1.0) -> Callable[[Request], Reply]:
     [
         (lambda _: Reply(500, "no"), "HTTP status 500"),
         (rows_of(DIMENSIONS, float("nan")), "no numbers"),
-        (lambda _: Reply(200, b'{"embeddings"', promised=100), "cut short"),
+        (lambda _: Reply(200, b'{"embeddings"', promised=100), "peer closed connection"),
     ],
 )
 def test_a_service_that_fails_leaves_nothing_half_indexed(
@@ -125,7 +125,11 @@ def test_a_service_that_fails_leaves_nothing_half_indexed(
     by_http.answer = fail_on_chunks
     with pytest.raises(ProviderError, match=reason) as caught:
         project.update()
-    wanted = "Start the embedding service" if reason == "cut short" else "The service runs, but not as"
+    wanted = (
+        "Start the embedding service"
+        if reason == "peer closed connection"
+        else "The service runs, but not as"
+    )
     assert wanted in caught.value.hint
     status = project.status()
     assert status.state is IndexState.INCOMPLETE
