@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from findspot.core.errors import (
@@ -23,12 +24,13 @@ from findspot.core.errors import (
 from findspot.core.files import disk_full
 from findspot.core.locks import REBUILT
 from findspot.core.log import get_logger
-from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
+from findspot.core.model import Chunk, IndexReport, Progress, Skip, SkipReason, SourceFile
 from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import Discovery, left_out_notes, look, walk
+from findspot.embed.chunk_vectors import chunk_key, embed_chunks
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import provider_named
 from findspot.graph import given_up_note, store_edges
@@ -41,7 +43,6 @@ from findspot.indexing.delta import (
     scanned_ns,
     split_by_content,
 )
-from findspot.indexing.embedding import KnownVectors, embedded, renew_vectors
 from findspot.indexing.workers import (
     Indexed,
     Job,
@@ -55,6 +56,75 @@ from findspot.store.index_meta import COMPLETE, INCOMPLETE, STOPPED, was_stopped
 from findspot.store.records import DerivedDamagedError, StoredFile
 from findspot.store.sqlite_store import SqliteStore
 from findspot.store.writer import Writer
+
+BATCH_CHUNKS = 64
+"""Enough for services to fill their requests, few enough to stop within seconds on request."""
+
+
+KnownVectors = Callable[[str], Mapping[bytes, tuple[float, bytes]]]
+"""Returns scale and vector by key, of a path."""
+
+
+def embedded(
+    outcomes: Iterable[Outcome],
+    embedder: Embedder,
+    cancel: CancelToken,
+    known_vectors: KnownVectors | None = None,
+) -> Iterator[Outcome]:
+    """Yield the same outcomes, with the vectors that their chunks lack; whole files only."""
+    waiting: list[Indexed] = []
+    missing = 0
+    for outcome in outcomes:
+        if not isinstance(outcome, Indexed):
+            yield outcome
+            continue
+        path = outcome.record.file.path
+        indexed = outcome if known_vectors is None else _with_vectors(outcome, known_vectors(path))
+        waiting.append(indexed)
+        missing += len(indexed.record.rows.lacking(path))
+        if missing >= BATCH_CHUNKS:
+            yield from _filled(waiting, embedder, cancel)
+            waiting, missing = [], 0
+    yield from _filled(waiting, embedder, cancel)
+
+
+def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, cancel: CancelToken) -> int:
+    """Embed every stored chunk again and return how many; nothing counts until the writer commits."""
+    _, total = writer.files.totals()
+    done = 0
+    writer.forget_vectors()
+    for batch in writer.chunks.embedded_batches(BATCH_CHUNKS):
+        cancel.check()
+        progress(Progress(done, total, "embedding"))
+        numbers, chunks = zip(*batch, strict=True)
+        vectors = embed_chunks(embedder, chunks)
+        writer.set_vectors(
+            (number, chunk_key(embedder, chunk), float(scale), values.tobytes())
+            for number, chunk, scale, values in zip(
+                numbers, chunks, vectors.scales, vectors.values, strict=True
+            )
+        )
+        done += len(batch)
+    return done
+
+
+def _with_vectors(outcome: Indexed, known: Mapping[bytes, tuple[float, bytes]]) -> Indexed:
+    rows = outcome.record.rows.with_vectors(known)
+    return replace(outcome, record=replace(outcome.record, rows=rows))
+
+
+def _filled(waiting: list[Indexed], embedder: Embedder, cancel: CancelToken) -> Iterator[Outcome]:
+    lacking: dict[bytes, Chunk] = {}
+    for each in waiting:
+        lacking |= each.record.rows.lacking(each.record.file.path)
+    made: dict[bytes, tuple[float, bytes]] = {}
+    left = iter(lacking)
+    while keys := list(islice(left, BATCH_CHUNKS)):
+        cancel.check()
+        vectors = embed_chunks(embedder, [lacking[key] for key in keys])
+        made |= zip(keys, zip(vectors.scales.tolist(), map(bytes, vectors.values), strict=True), strict=True)
+    yield from (_with_vectors(each, made) for each in waiting)
+
 
 _log = get_logger("indexing")
 
