@@ -42,7 +42,7 @@ applies. Options and `config set` refuse it. On the command line and in the envi
 `{{"embedding.provider": "…"}}` are equivalent. The `config.json` that a first index writes sets nothing;
 its comments name the defaults.
 
-`FINDSPOT_HOME` replaces `~/.mcp/search`. Findspot also respects `NO_COLOR`, `PAGER`, `VISUAL` and `EDITOR`.
+`FINDSPOT_HOME` replaces `~/.mcp/search`. Findspot also respects `NO_COLOR` and `PAGER`.
 Keys of services have [their own variables](providers.md).
 
 ## What a committed file may set

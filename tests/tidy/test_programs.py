@@ -14,7 +14,7 @@ STARTERS = {
     "catalogue/transports.py": "resolved",
     "core/platforms.py": "python_command",
     "core/git.py": "program",  # the absolute path that find_program gave
-    "door/command.py": "_run",  # the pager or editor that `serve/cli/terminal.py` found
+    "door/command.py": "_run",  # the pager or browser that `serve/cli/terminal.py` found
     "door/connection.py": "_start",  # this Python
     "embed/services.py": "resolved",
     "history/project_history.py": "python_command",  # reading 20,000 commits must not slow a server down

@@ -92,18 +92,16 @@ def hub_settings(environ: Mapping[str, str] = ENVIRONMENT) -> HubSettings:
 class TerminalSettings:
     colours: bool
     pager: str
-    editor: str
     screen: bool
     """Whether a graphical screen is named, as Linux does it."""
 
 
 def terminal_settings(environ: Mapping[str, str] = ENVIRONMENT) -> TerminalSettings:
-    """Return what the variables that terminal programs share say about colours, pager and editor."""
+    """Return what the variables that terminal programs share say about colours and pager."""
     plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
     pager = environ.get("FINDSPOT_PAGER", environ.get("PAGER", "less"))
-    editor = environ.get("VISUAL") or environ.get("EDITOR") or ""
     screen = bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
-    return TerminalSettings(not plain, pager, editor, screen)
+    return TerminalSettings(not plain, pager, screen)
 
 
 _BRANCH_VARIABLES = (

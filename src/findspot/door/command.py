@@ -1,7 +1,7 @@
 """A command at the door: the resident process runs it, this process has its terminal.
 
-What comes is printed; questions, pager and editor are here. A command that the resident process leaves to its
-caller, or that nobody can be asked about, runs in this process.
+What comes is printed; questions, pager and browser are here. A command that the resident process leaves to
+its caller, or that nobody can be asked about, runs in this process.
 """
 
 from __future__ import annotations

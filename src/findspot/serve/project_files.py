@@ -136,17 +136,17 @@ def source_object(project: Project, given: str) -> dict[str, Any]:
     language, lines = source_lines(project, path)
     return {
         "path": path,
-        "location": str(location(project, path)),
+        "location": str(_location(project, path)),
         "language": language,
         "totalLines": len(lines),
         "lines": lines[:MAX_LINES],
     }
 
 
-def location(project: Asked, path: str) -> Path:
+def _location(project: Project, path: str) -> Path:
     """Return where an indexed path is on disk; one of a package lies outside of the project."""
     if path.startswith(SCHEME):
-        index, inside = project.only().packages.holding(path)
+        index, inside = project.packages.holding(path)
         return index.roots / inside
     return project.roots / path
 

@@ -16,7 +16,7 @@ from findspot.core.caller import working_folder
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.git import current_commit, find_commit, run_git
 from findspot.core.languages import unknown_language
-from findspot.core.model import Assistance, Corpus, Hit, IncludeTests, Query, Results, words_of
+from findspot.core.model import Assistance, Corpus, IncludeTests, Query, Results, words_of
 from findspot.history.project_history import DEFAULT_LIMIT, ProjectHistory
 from findspot.project import Project
 from findspot.research.findings import DEFAULT_DEPTH, RELATIONS, Aim, Inquiry
@@ -27,10 +27,9 @@ from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import prompt, shown_progress, stoppable
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import Command, Reply, command, option_of, options_of, together
-from findspot.serve.cli.terminal import open_in_editor, paged
+from findspot.serve.cli.terminal import paged
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.history_answers import ask_history, commits_object, commits_text
-from findspot.serve.project_files import location
 from findspot.serve.research_answers import fitted_findings, fitted_report, report
 from findspot.serve.search_answers import COMPACT, fitted_text, fitted_values
 from findspot.workspace import Asked
@@ -39,11 +38,9 @@ NOT_FOUND = 1
 UNLIMITED = 10**9
 
 
-_OPEN = "Open the first result, or the one with the number N, in your editor at its line."
 _shared_options = together(
     options_of(arguments.SEARCH, "-n", path_filter="GLOB", exclude="GLOB", changed_since="REV"),
     click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
-    click.option("--open", "result_number", type=int, is_flag=False, flag_value=0, metavar="[N]", help=_OPEN),
     click.option("--pager/--no-pager", default=True, help="Use a pager for long answers, or not."),
 )
 
@@ -90,7 +87,6 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         command = "docs" if corpus is Corpus.DOCS else "search"
         hint = f"Add a question or a name; `findspot {command} -` reads it from standard input."
         raise InvalidArgumentError("Query cannot be empty", hint=hint)
-    result_number = options["result_number"]
     query = arguments.query_of(options, text=text, corpus=corpus, related=True)
     wanted = Assistance(options["expand_query"], options["synthesize"])
 
@@ -102,8 +98,6 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         if index.asked.settings.log.activity:
             root = index.asked.root
             activity.later(lambda: _record(root, corpus, results))
-        if result_number is not None:
-            _open(index.asked, results, result_number, first=query.offset + 1)
 
 
 def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options: dict[str, Any]) -> None:
@@ -112,7 +106,7 @@ def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options:
     form = options["format"] or serve.default_format
     listed = not reply.json and form in (None, "human") and max_tokens is None
     room = max_tokens or (serve.max_tokens if form == COMPACT else UNLIMITED)
-    wanted = options["pager"] and options["result_number"] is None and bool(results.hits)
+    wanted = options["pager"] and bool(results.hits)
     with paged(wanted=wanted) as in_pager:
         if listed:
             if in_pager and results.warning:  # what comes after the pager is read too late
@@ -138,16 +132,6 @@ def _record(root: Path, corpus: Corpus, results: Results) -> None:
         tokens=sum(len(hit.text) for hit in results.hits) // activity.CHARS_PER_TOKEN,
         duration_ms=results.elapsed_ms,
     )
-
-
-def _open(asked: Asked, results: Results, result_number: int, *, first: int) -> None:
-    """Open the result with a number of the listing, whose first one has the number `first`; 0 is that one."""
-    number, last = result_number or first, first + len(results.hits) - 1
-    if not first <= number <= last:
-        numbers = f"the results are {first} to {last}" if results.hits else "nothing was found"
-        raise click.UsageError(f"There is no result {number}: {numbers}.")
-    hit = results.hits[number - first]
-    open_in_editor(location(asked, hit.path), hit.focus or hit.span.start)
 
 
 def _print(text: str, form: str | None) -> None:
@@ -363,20 +347,14 @@ def _show_context(
 
 
 def pick(project: Project) -> None:
-    """Answer questions about a project until the user leaves; a number opens that result in the editor."""
-    output.note("Ask a question; a number opens that result; an empty line leaves.", dim=True)
-    hits: tuple[Hit, ...] = ()
+    """Answer questions about a project until the user leaves."""
+    output.note("Ask a question; an empty line leaves.", dim=True)
     while asked := _line():
-        if asked.isdecimal() and 0 < int(asked) <= len(hits):
-            hit = hits[int(asked) - 1]
-            open_in_editor(project.roots / hit.path, hit.focus or hit.span.start)
-            continue
         try:
             results = project.search(Query(asked))
         except FindspotError as error:
             output.note(f"error: {error.statement}", fg="red")
             continue
-        hits = results.hits
         show_results(results)
         show_notes(results)
 

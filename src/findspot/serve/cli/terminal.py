@@ -1,7 +1,7 @@
 """The terminal that a command is for: that of this process, or that of the door it came through.
 
 A command of the resident process passes what it prints, asks and starts to its door, an object per line;
-the door (`door/command.py`) has the terminal, the pager and the editor.
+the door (`door/command.py`) has the terminal, the pager and the browser.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
@@ -32,15 +32,6 @@ from findspot.door.connection import lines_from
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
-
-_LINE_OPTIONS = {
-    ("--goto", "{path}:{line}"): "code code-insiders codium cursor windsurf",
-    ("{path}:{line}",): "subl sublime_text zed hx helix atom mate micro",
-    ("--line", "{line}", "{path}"): "idea pycharm webstorm goland clion rubymine phpstorm kate",
-    ("{path}",): "notepad",
-}
-"""How editors take a file and a line; others understand `+line path`, as vi, nano and emacs do."""
-_USUAL = ("nvim", "vim", "nano", "vi", "notepad")
 
 
 class _Stream(io.TextIOBase):
@@ -241,28 +232,6 @@ def _pager() -> list[str]:
         return []
     program = find_program(command[0], ENVIRONMENT.get("PATH"))
     return [program, *command[1:]] if program else []
-
-
-def editor_command(path: Path, line: int) -> list[str]:
-    """Return the command that opens a file at a line, in the editor that the user named or has."""
-    named = terminal_settings().editor or next(filter(find_program, _USUAL), "")
-    command = shlex.split(named)
-    if not command:
-        raise click.ClickException("No editor was found. Set EDITOR, such as EDITOR=vim.")
-    name = PurePath(command[0]).stem.lower()
-    ways = (way for way, editors in _LINE_OPTIONS.items() if name in editors.split())
-    way = next(ways, ("+{line}", "{path}"))
-    return [*command, *(part.format(path=path, line=line) for part in way)]
-
-
-def open_in_editor(path: Path, line: int) -> None:
-    command = editor_command(path, line)
-    try:
-        code = terminal().run(resolved(command, ENVIRONMENT.get("PATH")))
-    except FileNotFoundError:
-        raise click.ClickException(f"The editor '{command[0]}' was not found. Set EDITOR.") from None
-    if code:
-        raise click.ClickException(f"The editor '{command[0]}' ended with {code}.")
 
 
 def open_in_browser(page: Path | str) -> None:
