@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -34,10 +34,6 @@ from findspot.serve.cli.options import Group, Reply, command, option_of, togethe
 from findspot.serve.cli.terminal import open_in_browser, terminal
 from findspot.serve.shapes import ACTIVITY
 
-if TYPE_CHECKING:
-    from findspot.serve.mcp.access import Terms
-
-
 _PAGE = """\
 <!doctype html>
 <meta charset="utf-8">
@@ -50,30 +46,20 @@ _COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
 _SHOWN_PLACES = 3
 
 
-def _serve(
-    terms: Terms,
-    *,
-    http: str | None,
-    token: str | None,
-    token_file: str | None,
-    no_token: bool,
-    tokens: str | None,
-) -> None:
-    named = {"--token": token, "--token-file": token_file, "--no-token": no_token, "--tokens": tokens}
-    given = [option for option, value in named.items() if value]
+def _serve(toolsets: tuple[str, ...], read_only: bool, *, http: str | None, **tokens: Any) -> None:
+    given = [f"--{option.replace('_', '-')}" for option, value in tokens.items() if value]
     if http is None and given:
         raise click.UsageError(f"{given[0]} needs --http: standard input and output have no tokens.")
-    if len(set(given) - {"--tokens"}) > 1 or (no_token and tokens):
+    if len(set(given) - {"--tokens"}) > 1 or (tokens["no_token"] and tokens["tokens"]):
         raise click.UsageError(f"{' and '.join(given)} cannot be combined.")
     if http is None:
-        toolsets = ("--toolsets", ",".join(terms.toolsets)) if terms.toolsets else ()
-        read_only = ("--read-only",) if terms.read_only else ()
-        raise click.exceptions.Exit(pipe.main(["serve", *toolsets, *read_only]))
-    from findspot.serve.mcp.http_server import TokenChoice
+        named = ("--toolsets", ",".join(toolsets)) if toolsets else ()
+        raise click.exceptions.Exit(pipe.main(["serve", *named, *["--read-only"] * read_only]))
+    from findspot.serve.mcp.access import Terms
     from findspot.serve.mcp.http_server import run as run_http
 
-    choice = TokenChoice(token, token_file, tokens, without=no_token)
-    run_http(http, choice, terms, import_module("findspot.resident.host").beside)
+    terms = Terms(read_only, toolsets=toolsets)
+    run_http(http, terms, import_module("findspot.resident.host").beside, **tokens)
 
 
 _serving_options = together(
@@ -116,10 +102,8 @@ def serve(*, read_only: bool, addresses: tuple[str, ...], toolsets: tuple[str, .
 
     This is what an assistant starts; see the README for how to connect one.
     """
-    from findspot.serve.mcp.access import Terms
-
     with _reading(addresses) if addresses else contextlib.nullcontext():
-        _serve(Terms(read_only or bool(addresses), toolsets=toolsets), **reached)
+        _serve(toolsets, read_only or bool(addresses), **reached)
 
 
 @contextlib.contextmanager
@@ -150,9 +134,7 @@ def gateway(**reached: Any) -> None:
     An assistant that starts this instead of ten servers reads three descriptions instead of hundreds.
     `findspot tools index` says which servers there are, and asks whether they may be started.
     """
-    from findspot.serve.mcp.access import Terms
-
-    _serve(Terms(toolsets=(CATALOGUE_TOOLSET,)), **reached)
+    _serve((CATALOGUE_TOOLSET,), False, **reached)
 
 
 @click.command()

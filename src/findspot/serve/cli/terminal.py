@@ -93,9 +93,6 @@ class OwnTerminal:
     def page(self, command: list[str], text: str) -> None:
         page(command, text)
 
-    def run(self, command: list[str]) -> int:
-        return subprocess.run(command, check=False).returncode
-
 
 class RemoteTerminal:
     """The terminal of a door."""
@@ -242,8 +239,9 @@ def open_in_browser(page: Path | str) -> None:
     opener = "open" if sys.platform == "darwin" else "xdg-open"
     with contextlib.suppress(OSError):
         command = resolved([opener, str(page)], ENVIRONMENT.get("PATH"))
-        if terminal().is_own:
+        current = terminal()
+        if isinstance(current, RemoteTerminal):
+            current.run(command)
+        else:
             nowhere = subprocess.DEVNULL  # it may start a browser that wants this terminal
             subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
-        else:
-            terminal().run(command)

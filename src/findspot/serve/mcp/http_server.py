@@ -39,7 +39,6 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import read_named
 from findspot.core.log import get_logger, keep_log
 from findspot.core.paths import expanded, home_folder
-from findspot.core.settings import HttpSettings
 from findspot.engine import Engine
 from findspot.serve.listening import listen, serve
 from findspot.serve.mcp.access import (
@@ -326,33 +325,35 @@ The token is new for this run. To keep one, set FINDSPOT_HTTP_TOKEN or use --tok
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TokenChoice:
-    """The options of the command line about tokens; without any, a token is made."""
-
-    token: str | None = None
-    token_file: str | None = None
-    tokens_file: str | None = None
-    without: bool = False
-
-
 Beside = Callable[[Engine], contextlib.AbstractContextManager[None]]
 """What else a process does with the engine while it serves."""
 
 
-def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None = None) -> None:
-    """Serve until a signal comes; the address goes to standard error once it is bound."""
+def run(
+    address: str,
+    terms: Terms,
+    beside: Beside,
+    *,
+    token: str | None,
+    token_file: str | None,
+    tokens: str | None,
+    no_token: bool,
+) -> None:
+    """Serve until a signal comes; the address goes to standard error once it is bound.
+
+    Without any option about tokens, one is made.
+    """
     keep_log(home_folder() / "logs", settings_here().log.level)
     settings = settings_here().http
     host, port = parse_address(address)
-    if choice.without and not is_loopback(f"[{host}]" if ":" in host else host):
+    if no_token and not is_loopback(f"[{host}]" if ":" in host else host):
         raise InvalidArgumentError(
             f"Serving on {host} needs a token: other machines could read your code.",
             hint="Leave out --no-token, or serve on 127.0.0.1.",
         )
-    grants, new_token = _grants(settings, choice)
-    several = bool(choice.tokens_file or settings.tokens_file)
-    limits = Limits(settings.requests_per_second, settings.concurrent_requests) if several else None
+    listed = tokens or settings.tokens_file
+    grants, new_token = (None, None) if no_token else _grants(token or settings.token, token_file, listed)
+    limits = Limits(settings.requests_per_second, settings.concurrent_requests) if listed else None
     engine = Engine(watching=True)
     with listen(host, port, "`findspot serve --http HOST:PORT`") as listener:
         shown = host if ":" not in host else f"[{host}]"
@@ -364,23 +365,17 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None =
         app = Gate(all_tools(), engine, hosts, grants, limits=limits, terms=terms)
         AppStatus.enable_automatic_graceful_drain = False  # it would end the streams of running calls, too
         try:
-            with beside(engine) if beside else contextlib.nullcontext():
+            with beside(engine):
                 serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=app.end)
         finally:
             engine.close()
 
 
-def _grants(settings: HttpSettings, choice: TokenChoice) -> tuple[Grants | None, str | None]:
-    """Return who is let in, and the token that was made for this run.
-
-    Without grants nobody has to show a token.
-    """
-    if choice.without:
-        return None, None
-    token, new = choice.token or settings.token, None
-    if choice.token_file:
-        token = _read_token(expanded(choice.token_file))
-    listed = choice.tokens_file or settings.tokens_file
+def _grants(token: str | None, token_file: str | None, listed: str | None) -> tuple[Grants, str | None]:
+    """Return who is let in, and the token that was made for this run."""
+    new = None
+    if token_file:
+        token = _read_token(expanded(token_file))
     if not token and not listed:
         token = new = secrets.token_urlsafe(_TOKEN_BYTES)
     fixed = [granted_all("token", token)] if token else []

@@ -52,16 +52,20 @@ _LIST_S, _READ_S = 10.0, 60.0
 _MAX_LINKS = 1_000
 
 
-async def _caller(call: Call) -> tuple[Path, PoolClient]:
-    """Return where the client works, and who calls; servers that are started for a connection end with it."""
-    roots = await call.client.folders()
+async def opened_catalogue(call: Call, *, asks: bool = True) -> tuple[Catalogue, ServerPool, PoolClient]:
+    """Return the catalogue where the client works, and how its servers are called.
+
+    Servers that are started for a connection end with it. With `asks` off, a client that would have to send
+    its request again is not asked for its folders.
+    """
+    try:
+        roots = await call.client.folders()
+    except InputNeededError:
+        if asks:
+            raise
+        roots = []
+    folder = roots[0] if roots else working_folder()
     client = PoolClient(call.client.connection, roots=[root.as_uri() for root in roots])
-    return roots[0] if roots else working_folder(), client
-
-
-async def opened_catalogue(call: Call) -> tuple[Catalogue, ServerPool, PoolClient]:
-    """Return the catalogue where the client works, and how its servers are called."""
-    folder, client = await _caller(call)
     engine, catalogue = await call.quick(lambda engine: (engine, engine.catalogue(folder)))
     return catalogue, engine.servers, client
 
@@ -160,18 +164,9 @@ async def _asked(
 
 
 async def _reached(call: Call, kind: str) -> tuple[list[ServerSpec], ServerPool, PoolClient]:
-    """Return the servers that have something, and how they are asked.
-
-    A client that would have to send its request again is not asked for its folders.
-    """
-    try:
-        folder, client = await _caller(call)
-    except InputNeededError:
-        folder, client = working_folder(), PoolClient(call.client.connection)
-    engine, offering = await call.quick(
-        lambda engine: (engine, engine.catalogue(folder).registry.offering(kind))
-    )
-    return offering, engine.servers, client
+    """Return the servers that have something, and how they are asked."""
+    catalogue, pool, client = await opened_catalogue(call, asks=False)
+    return await call.quick(lambda _: catalogue.registry.offering(kind)), pool, client
 
 
 Contents = types.TextResourceContents | types.BlobResourceContents

@@ -254,12 +254,6 @@ _LONG_THREADS = 8
 """Apart, so that neither indexing several projects nor waiting for a model keeps a search waiting."""
 
 
-class Threads:
-    def __init__(self) -> None:
-        self.quick = anyio.CapacityLimiter(QUICK_THREADS)
-        self.long = anyio.CapacityLimiter(_LONG_THREADS)
-
-
 @dataclass(eq=False, slots=True)
 class Call:
     """What a tool needs to do its work: the engine, the client, and threads."""
@@ -267,7 +261,8 @@ class Call:
     engine: Engine
     client: Client
     read_only: bool
-    _threads: Threads
+    _quick: anyio.CapacityLimiter
+    _long: anyio.CapacityLimiter
     _tasks: Tasks
     _ending: threading.Event
     confirmed: bool = False
@@ -279,11 +274,11 @@ class Call:
 
     async def quick(self, work: Callable[[Engine], T]) -> T:
         """Run what is over soon."""
-        return await to_thread.run_sync(lambda: work(self._allowed()), limiter=self._threads.quick)
+        return await to_thread.run_sync(lambda: work(self._allowed()), limiter=self._quick)
 
     async def patient(self, work: Callable[[Engine], T]) -> T:
         """Run what may have to wait for a language model; no search waits with it."""
-        return await to_thread.run_sync(lambda: work(self._allowed()), limiter=self._threads.long)
+        return await to_thread.run_sync(lambda: work(self._allowed()), limiter=self._long)
 
     async def long(self, work: Callable[[Reporter, CancelToken], T], *, reports: bool = True) -> T:
         """Run what takes long, with progress for the client; when the call is cancelled it is asked to stop.
@@ -299,7 +294,7 @@ class Call:
             if reports and self.client.wants_progress:
                 watch.start_soon(reporter.keep_reporting)
             try:
-                result = await to_thread.run_sync(work, reporter, token, limiter=self._threads.long)
+                result = await to_thread.run_sync(work, reporter, token, limiter=self._long)
             except Exception as error:  # noqa: BLE001 - raised again outside the group, which would wrap it
                 failure = error
             watch.cancel_scope.cancel()
@@ -340,7 +335,8 @@ class ToolCalls:
         self._ending = ending
         self._terms = terms
         self._tasks = tasks
-        self._threads = Threads()
+        self._quick = anyio.CapacityLimiter(QUICK_THREADS)
+        self._long = anyio.CapacityLimiter(_LONG_THREADS)
 
     async def answer(self, context: Context, tool: Tool, params: types.CallToolRequestParams) -> Any:
         client = Client(context, params.input_responses, params.request_state)
@@ -361,7 +357,7 @@ class ToolCalls:
         connection = client.connection
         client.when_gone(lambda: self._forget(connection))
         read_only = self._terms.read_only
-        return Call(self._engine, client, read_only, self._threads, self._tasks, self._ending)
+        return Call(self._engine, client, read_only, self._quick, self._long, self._tasks, self._ending)
 
     def _forget(self, connection: str) -> None:
         self._tasks.forget(connection)
