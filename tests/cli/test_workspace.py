@@ -81,10 +81,10 @@ def test_inside_a_member_and_with_a_path_into_one(
     findspot: Program, make_project: Make, tmp_path: Path
 ) -> None:
     folder = make_workspace(tmp_path, make_project, "shop", "web", "other")
-    shown = findspot("workspace", "--json", cwd=folder / "shop")
-    assert [each["name"] for each in json.loads(shown.out)["members"]] == ["other", "shop", "web"]
     findspot("index", "--project", "shop", cwd=folder)
     findspot("index", cwd=folder)
+    shown = findspot("workspace", "--json", cwd=folder / "shop")
+    assert [each["name"] for each in json.loads(shown.out)["members"]] == ["other", "shop", "web"]
     findspot("index", "--project", "[sw]*", cwd=folder)
     (known,) = json.loads((findspot.home / "workspaces.json").read_text()).values()
     assert len(known) == 3

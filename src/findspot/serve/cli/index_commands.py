@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
@@ -386,7 +388,8 @@ def watch(reply: Reply, project: str | None) -> None:
             status = replace(status, strategy=status.strategy or opened.settings.sync.strategy)
             told = _WATCHED(status)
             if told != shown and reply.json:
-                output.emit_line({"projectPath": str(opened.root), **told})
+                click.echo(json.dumps({"projectPath": str(opened.root), **told}))
+                sys.stdout.flush()  # somebody follows it
             elif told != shown:
                 output.line(f"{opened.root}: {_in_words(status, wanted=opened.index.wanted)}")
             shown = told

@@ -68,12 +68,6 @@ def emit(value: Any) -> None:
     click.echo(json.dumps(value, indent=2))
 
 
-def emit_line(value: Any) -> None:
-    """Print one of several JSON objects, one per line, and flush: somebody follows them."""
-    click.echo(json.dumps(value))
-    sys.stdout.flush()
-
-
 def line(text: str = "", **style: Any) -> None:
     click.echo(paint(clean(text), sys.stdout, **style), color=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -16,7 +16,7 @@ from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
 from findspot.core.paths import absolute, find_roots, index_folder, project_root
 from findspot.dependencies.package import Manifests
 from findspot.dependencies.project_dependencies import list_dependencies
-from findspot.discover.checkouts import DEPTH, find_root, projects_in
+from findspot.discover.checkouts import projects_in
 from findspot.engine import Engine
 from findspot.index_folders import delete_orphans, find_orphans
 from findspot.serve import shapes
@@ -313,14 +313,6 @@ def _opened(given: str | None) -> Iterator[tuple[Engine, Path]]:
         yield engine, around.folder if around else folder
 
 
-def _above(engine: Engine, folder: Path) -> Workspace | None:
-    """Return the workspace that holds the project around a folder and was not indexed as one yet."""
-    root = engine.indexed_root(folder) or find_root(folder) or folder
-    above = filter(None, map(engine.workspace, islice(root.parents, DEPTH)))
-    holding = next((each for each in above if root in each.members.values()), None)
-    return holding and engine.gathered(holding.folder, holding.members.values(), here=root)
-
-
 def _named(engine: Engine, folder: Path) -> list[Path]:
     own = index_folder(engine.settings.home, folder)
     return list(configured_roots(folder, load_settings(folder, own)))
@@ -335,7 +327,7 @@ def _keep(engine: Engine, folder: Path, roots: list[Path]) -> None:
 
 
 def _show(engine: Engine, folder: Path, reply: Reply) -> None:
-    found = engine.workspace(folder) or _above(engine, folder)
+    found = engine.workspace(folder)
     if found is None:
         why = f"{folder} is no workspace: it holds no repository, and names no member."
         hint = "Go to a folder of repositories, or add members: findspot workspace add FOLDER."

@@ -228,16 +228,12 @@ class Python:
 
 
 def installation(python: Python) -> str:
-    """Return how Findspot was installed: `uvx`, `pipx run`, `uv tool`, `pipx`, `venv` or `python`."""
+    """Return how Findspot is run: by `uvx` or `pipx run`, which make an environment each time, else where."""
     parts = set(python.prefix.parts)
     if parts & _UV_CACHE:
         return "uvx"
-    if (python.prefix / "uv-receipt.toml").is_file():
-        return "uv tool"
     if "pipx" in parts and parts & {".cache", "Cache", "Caches", ".pipx-cache"}:
         return "pipx run"
-    if (python.prefix / "pipx_metadata.json").is_file():
-        return "pipx"
     return "venv" if python.prefix != python.base_prefix else "python"
 
 
@@ -248,19 +244,10 @@ def serve_command(python: Python) -> list[str]:
         program, *verb = how.split()
         source = ["--spec" if verb else "--from", python.origin] if python.origin else []
         return [python.find(program) or program, *verb, *source, "findspot", "serve"]
-    launcher = _launcher(python, lasting=how in ("uv tool", "pipx"))
+    scripts = (python.scripts / name for name in ("findspot", "findspot.exe"))
+    launcher = next((str(path) for path in scripts if path.is_file()), None)
     # -P: clients start it inside the project, whose own findspot.py must not be what runs.
     return [launcher, "serve"] if launcher else [python.executable, "-P", "-m", "findspot", "serve"]
-
-
-def _launcher(python: Python, *, lasting: bool) -> str | None:
-    """Return the installed script; for a tool the one on the PATH, which outlives its environment."""
-    own = [python.scripts / name for name in ("findspot", "findspot.exe")]
-    script = next((path for path in own if path.is_file()), None)
-    public = python.find("findspot") if lasting else None
-    if public and script and Path(public).resolve() == script.resolve():
-        return str(Path(public).absolute())
-    return str(script) if script else None
 
 
 _TAB = 4

@@ -137,21 +137,6 @@ def python(prefix: Path, path: str = "", *, base: str = "/usr", script: str = "f
 
 
 class TestCommand:
-    def test_uv_tool_uses_the_link_that_stays(self, tmp_path: Path) -> None:
-        prefix = tmp_path / "share" / "uv" / "tools" / "findspot"
-        here = python(prefix, str(tmp_path / "bin"))
-        (prefix / "uv-receipt.toml").touch()
-        (tmp_path / "bin").mkdir()
-        (tmp_path / "bin" / "findspot").symlink_to(prefix / "bin" / "findspot")
-        assert installation(here) == "uv tool"
-        assert serve_command(here) == [str(tmp_path / "bin" / "findspot"), "serve"]
-
-    def test_pipx_without_its_folder_on_the_path(self, tmp_path: Path) -> None:
-        here = python(tmp_path / "pipx" / "venvs" / "findspot")
-        (here.prefix / "pipx_metadata.json").touch()
-        assert installation(here) == "pipx"
-        assert serve_command(here) == [str(here.scripts / "findspot"), "serve"]
-
     def test_another_findspot_on_the_path_is_not_taken(self, tmp_path: Path) -> None:
         other = tmp_path / "other" / "findspot"
         other.parent.mkdir()
