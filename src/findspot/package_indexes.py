@@ -7,30 +7,27 @@ own configuration is not read, and nothing of it is run.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FileNotIndexedError, IndexBusyError, InvalidArgumentError
-from findspot.core.files import make_private_dir
+from findspot.core.files import folder_bytes, make_private_dir, read_below, remove_folder
 from findspot.core.model import Corpus, Query, Results
 from findspot.core.paths import SCHEME, home_folder, stat_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.dependencies.external_symbols import find_symbol
-from findspot.dependencies.package import Dependency, normalised
-from findspot.dependencies.package_folders import (
-    content_of,
-    index_of,
-    note_use,
-    package_root,
-    remove_unused,
-    versioned_name,
-)
+from findspot.dependencies.npm_packages import built_files
+from findspot.dependencies.package import NPM, PYPI, Dependency, normalised
 from findspot.dependencies.package_modules import PackageFiles, absent, providing
 from findspot.dependencies.project_dependencies import list_dependencies
+from findspot.dependencies.python_packages import top_names
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.indexer import Indexer, is_complete
 from findspot.search.freshness import Disk
@@ -65,9 +62,7 @@ class PackageIndexes:
         self._root = root
         self._open_embedder = open_embedder
         self._guard = threading.Lock()
-        self._listed: tuple[float, tuple[object, ...], list[Dependency]] | None = None
         self._open: dict[Path, Indexer] = {}
-        self._contents: dict[Path, tuple[float, str]] = {}
 
     def search(
         self,
@@ -109,16 +104,10 @@ class PackageIndexes:
 
     def listed(self) -> list[Dependency]:
         """Return the dependencies of the project."""
-        with self._guard:
-            known = self._listed
         active = ENVIRONMENT.get("VIRTUAL_ENV"), ENVIRONMENT.get("CONDA_PREFIX")
         stamps: tuple[object, ...] = active  # of whoever asks: one process answers many clients
         stamps += tuple(info.st_mtime_ns for name in _TELLING if (info := stat_of(f"{self._root}/{name}")))
-        if known is None or known[1] != stamps or time.monotonic() - known[0] > _LIST_S:
-            known = time.monotonic(), stamps, list_dependencies(self._root)
-            with self._guard:
-                self._listed = known
-        return known[2]
+        return _listed(self._root, stamps, time.monotonic() // _LIST_S)
 
     def holding(self, path: str) -> tuple[Indexer, str]:
         """Return the index that has a `dep://` path, and the path as it is spelled there."""
@@ -195,7 +184,9 @@ class PackageIndexes:
         remove_unused(home_folder(), keep=index.store.folder)
 
     def _index(self, package: Dependency) -> Indexer:
-        folder = index_of(home_folder(), package, self._content(package))
+        assert package.folder is not None
+        content = _content(package.folder, time.monotonic() // _LIST_S)
+        folder = index_of(home_folder(), package, content)
         with self._guard:
             if folder not in self._open:
                 root, options = package_root(package)
@@ -203,16 +194,16 @@ class PackageIndexes:
                 self._open[folder] = Indexer(root, options, self._open_embedder, folder=folder)
             return self._open[folder]
 
-    def _content(self, package: Dependency) -> str:
-        """Return a hash of a package's files: two that differ never share an index."""
-        assert package.folder is not None
-        with self._guard:
-            known = self._contents.get(package.folder)
-        if known is None or time.monotonic() - known[0] > _LIST_S:
-            known = time.monotonic(), content_of(package.folder)
-            with self._guard:
-                self._contents[package.folder] = known
-        return known[1]
+
+@lru_cache(maxsize=32)
+def _listed(root: Path, _stamps: tuple[object, ...], _when: float) -> list[Dependency]:
+    return list_dependencies(root)
+
+
+@lru_cache(maxsize=1_000)
+def _content(package: Path, _when: float) -> str:
+    """Return a hash of a package's files: two that differ never share an index."""
+    return content_of(package)
 
 
 def _is_meant(package: Dependency, wanted: str) -> bool:
@@ -262,3 +253,102 @@ def _inside(query: Query, package: Dependency) -> Query:
     if similar is not None and similar.startswith(prefix):
         similar = similar.removeprefix(prefix)
     return replace(query, similar_to=similar, under=None, changed_since=None, related=False)
+
+
+MAX_PACKAGE_FILES = 20_000
+MAX_PACKAGES = 300
+MAX_BYTES = 4_000_000_000
+UNUSED_DAYS = 60
+
+_LEFT_OUT = (
+    "**/tests/**", "**/test/**", "**/__tests__/**", "**/testing/fixtures/**", "**/*.test.*", "**/*.spec.*",
+    "**/_vendor/**", "**/vendor/**", "**/vendored/**", "**/third_party/**", "**/node_modules/**",
+    "**/*.map", "**/benchmarks/**",
+)  # fmt: skip
+"""Tests, copies of other packages, and what builds write."""
+
+_USED = "used"
+"""A file whose time says when an index was last asked."""
+
+_HASHED_BYTES = 2_000_000
+
+
+def index_of(home: Path, package: Dependency, content: str) -> Path:
+    """Return where the index of a package lies: by ecosystem, name, version and content."""
+    key = hashlib.sha256(f"{package.label}\n{content}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return home / "dependencies" / package.ecosystem / f"{versioned_name(package)}-{key}"
+
+
+def versioned_name(package: Dependency) -> str:
+    return f"{spelled(package.name)}@{spelled(package.version)}"
+
+
+def spelled(name: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "+" for c in name)[:80]
+
+
+def content_of(package: Path) -> str:
+    """Return a hash of the files of a package, large ones and those that Python compiled left out."""
+    found = hashlib.sha256()
+    for path in sorted(_files_of(package)) if package.is_dir() else [package]:
+        with contextlib.suppress(OSError):
+            data = read_below(path.parent, path.name, _HASHED_BYTES)
+            found.update(f"{os.path.relpath(path, package)}\0".encode("utf-8", "surrogatepass"))
+            found.update(hashlib.sha256(data).digest())
+    return found.hexdigest()
+
+
+def _files_of(package: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(package):
+        folders[:] = [name for name in folders if name not in ("__pycache__", "node_modules")]
+        yield from (Path(folder) / name for name in names)
+
+
+def remove_unused(home: Path, keep: Path | None = None) -> list[Path]:
+    """Delete the indexes of packages that were not asked for long, then the oldest beyond the limits."""
+    folders = [f for f in (home / "dependencies").glob("*/*") if f.is_dir() and f != keep]
+    by_use = sorted(folders, key=_last_use, reverse=True)
+    oldest = time.time() - UNUSED_DAYS * 86_400
+    kept_bytes = folder_bytes(keep) if keep is not None and keep.is_dir() else 0
+    removed = []
+    for number, folder in enumerate(by_use, 2):
+        size = folder_bytes(folder)
+        if _last_use(folder) < oldest or number > MAX_PACKAGES or kept_bytes + size > MAX_BYTES:
+            remove_folder(folder)
+            removed.append(folder)
+        else:
+            kept_bytes += size
+    return removed
+
+
+def package_root(package: Dependency) -> tuple[Path, dict[str, object]]:
+    """Return the folder that holds the files of a package, and the settings that choose them."""
+    assert package.folder is not None
+    options: dict[str, object] = {
+        "exclude": list(_LEFT_OUT),
+        "respectGitignore": False,
+        "maxFiles": MAX_PACKAGE_FILES,
+        "store": "default",
+    }
+    if package.ecosystem == NPM:
+        options["exclude"] = [*_LEFT_OUT, *built_files(package.folder)]
+    if package.ecosystem != PYPI:
+        return package.folder, options
+    site = package.folder.parent
+    if package.folder.is_file():
+        options |= {"include": [package.folder.name], "exclude": ["*/**", *_LEFT_OUT]}
+    else:
+        options["roots"] = top_names(package.name, package.folder)
+    return site, options
+
+
+def note_use(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        (folder / _USED).touch()
+
+
+def _last_use(folder: Path) -> float:
+    try:
+        return (folder / _USED).stat().st_mtime
+    except OSError:
+        return folder.stat().st_mtime

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import attrgetter
-from os import stat_result
 from pathlib import Path
-from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from findspot.core.errors import FileNotIndexedError, FindspotError, PermissionDeniedError, SymlinkError
 from findspot.core.files import Folder, check_exhausted, is_strangers
@@ -29,7 +27,6 @@ from findspot.discover.file_content import BINARY_EXTENSIONS, extension
 from findspot.discover.ignore import (
     MAX_IGNORE_BYTES,
     OWN_IGNORE,
-    Ignored,
     Ignores,
     Rules,
     UnusableIgnoreFileError,
@@ -81,68 +78,6 @@ def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
         )
         return Corpus.DOCS if prose else Corpus.CODE
     return Corpus.CODE if path.endswith(".txt") and _CODE_IN_TXT.matches(path) else Corpus.DOCS
-
-
-class Judge:
-    def __init__(self, settings: DiscoverSettings, own: Set[str], *, ignore_case: bool, owner: int) -> None:
-        """`own` are the paths of Findspot's own folders; a file of another `owner` may be linked in."""
-        self._settings = settings
-        self._own = own
-        self._owner = owner
-        self._include = compiled(settings.include)
-        self._exclude = compiled(settings.exclude) if settings.exclude else None
-        self._docs = compiled(settings.doc_patterns)
-        self._ignore_case = ignore_case
-
-    def judge(self, prefix: str, name: str, info: stat_result, ignored: Ignored) -> SourceFile | Skip | None:
-        """Return the file if it is admitted, the Skip if not, or None for a folder to enter."""
-        folder = S_ISDIR(info.st_mode)
-        if not is_plain(name):
-            unsafe = self._unsafe_name(prefix, name, folder=folder)
-            if unsafe:
-                return unsafe
-            name = nfc(name)
-        path = prefix + name
-        shown = path + "/" if folder else path
-        is_built = folder and self._settings.build_folders and name in BUILD_FOLDERS
-        if is_denied(name, folder, self._ignore_case, prefix) and not is_built:
-            return Skip(shown, SkipReason.DENIED)
-        if path in self._own:
-            return Skip(shown, SkipReason.DENIED, FINDSPOTS_OWN)
-        if self._exclude and self._exclude.matches(shown):
-            return Skip(shown, SkipReason.EXCLUDED)
-        rule = ignored(prefix, name, folder)
-        if rule:
-            return Skip(shown, SkipReason.GITIGNORED, rule.source)
-        if not folder:
-            return self._file(path, name, info)
-        is_deep = shown.count("/") > MAX_DEPTH
-        return Skip(shown, SkipReason.TOO_DEEP, f"more than {MAX_DEPTH} folders deep") if is_deep else None
-
-    def _unsafe_name(self, prefix: str, name: str, *, folder: bool) -> Skip | None:
-        if not is_unsafe(name):
-            return None
-        shown = prefix + spelled_out(name) + ("/" if folder else "")
-        if is_denied(cleaned(name), folder, self._ignore_case, prefix):
-            return Skip(shown, SkipReason.DENIED)
-        return Skip(shown, SkipReason.UNSAFE_NAME, "the name holds characters that cannot be seen")
-
-    def _file(self, path: str, name: str, info: stat_result) -> SourceFile | Skip:
-        if not S_ISREG(info.st_mode):
-            is_link = S_ISLNK(info.st_mode)
-            return Skip(path, SkipReason.SYMLINK if is_link else SkipReason.NOT_REGULAR)
-        if is_strangers(info, self._owner):
-            return Skip(path, SkipReason.NOT_REGULAR, "a hard link to a file of another user")
-        if extension(name) in BINARY_EXTENSIONS:
-            return Skip(path, SkipReason.BINARY, "by extension")
-        if info.st_size > self._settings.max_file_bytes:
-            return Skip(path, SkipReason.TOO_LARGE, f"{info.st_size} bytes")
-        if not self._include.matches(path):
-            return Skip(path, SkipReason.NOT_INCLUDED)
-        corpus = corpus_of(path, self._docs)
-        if not self._settings.index_docs and corpus is Corpus.DOCS:
-            return Skip(path, SkipReason.DOCS_DISABLED)
-        return SourceFile(path, corpus, language_of(path), *Stamp.of(info))
 
 
 def not_indexable(path: str, skip: Skip) -> FindspotError:
@@ -232,11 +167,15 @@ class _Walker:
         self.no_rules = Rules(Ignores(), Ignores(), lambda _: False)
         self._root = root
         self._into_folders = into_folders
-        self._top_names = settings.top_names
         self._check = check or (lambda: None)
-        self._respect_gitignore = settings.respect_gitignore
+        self._settings = settings
+        self._include = compiled(settings.include)
+        self._exclude = compiled(settings.exclude) if settings.exclude else None
+        self._docs = compiled(settings.doc_patterns)
+        self._owner = top.owner
+        """A file of another owner may be linked in."""
         self._own = set(own_paths(home_folder(), self._root))
-        self._judge = Judge(settings, self._own, ignore_case=IGNORES_CASE, owner=top.owner).judge
+        """The paths of Findspot's own folders."""
 
     def enter(self, folder: Folder, prefix: str, above: Rules, parts: Sequence[str] = ()) -> None:
         """Judge every entry of a folder, then enter its folders; with `parts` only what they lead to."""
@@ -265,7 +204,7 @@ class _Walker:
                 continue
             try:
                 info = entry.stat(follow_symlinks=False)
-                verdict = self._judged(prefix, entry.name, info, rules)
+                verdict = self._judge(prefix, entry.name, info, rules)
             except OSError as error:
                 self.found.skips.append(_failure(prefix + entry.name, error))
                 continue
@@ -292,12 +231,63 @@ class _Walker:
         return named
 
     def _is_beside(self, prefix: str, name: str) -> bool:
-        return bool(self._top_names) and not prefix and name not in self._top_names
+        top_names = self._settings.top_names
+        return bool(top_names) and not prefix and name not in top_names
 
-    def _judged(self, prefix: str, name: str, info: os.stat_result, rules: Rules) -> SourceFile | Skip | None:
-        """Judge an entry; no rule leaves out a folder that was named."""
-        is_named = bool(self._top_names) and not prefix and stat.S_ISDIR(info.st_mode)
-        return None if is_named else self._judge(prefix, name, info, rules.ignored)
+    def _judge(self, prefix: str, name: str, info: os.stat_result, rules: Rules) -> SourceFile | Skip | None:
+        """Return the file if it is admitted, the Skip if not, or None for a folder to enter."""
+        folder = stat.S_ISDIR(info.st_mode)
+        if folder and self._settings.top_names and not prefix:  # no rule leaves out a folder that was named
+            return None
+        if not is_plain(name):
+            unsafe = self._unsafe_name(prefix, name, folder=folder)
+            if unsafe:
+                return unsafe
+            name = nfc(name)
+        path = prefix + name
+        shown = path + "/" if folder else path
+        if self._is_denied(prefix, name, folder=folder):
+            return Skip(shown, SkipReason.DENIED)
+        if path in self._own:
+            return Skip(shown, SkipReason.DENIED, FINDSPOTS_OWN)
+        if self._exclude and self._exclude.matches(shown):
+            return Skip(shown, SkipReason.EXCLUDED)
+        rule = rules.ignored(prefix, name, folder)
+        if rule:
+            return Skip(shown, SkipReason.GITIGNORED, rule.source)
+        if not folder:
+            return self._file(path, name, info)
+        is_deep = shown.count("/") > MAX_DEPTH
+        return Skip(shown, SkipReason.TOO_DEEP, f"more than {MAX_DEPTH} folders deep") if is_deep else None
+
+    def _is_denied(self, prefix: str, name: str, *, folder: bool) -> bool:
+        is_built = folder and self._settings.build_folders and name in BUILD_FOLDERS
+        return is_denied(name, folder, IGNORES_CASE, prefix) and not is_built
+
+    def _unsafe_name(self, prefix: str, name: str, *, folder: bool) -> Skip | None:
+        if not is_unsafe(name):
+            return None
+        shown = prefix + spelled_out(name) + ("/" if folder else "")
+        if is_denied(cleaned(name), folder, IGNORES_CASE, prefix):
+            return Skip(shown, SkipReason.DENIED)
+        return Skip(shown, SkipReason.UNSAFE_NAME, "the name holds characters that cannot be seen")
+
+    def _file(self, path: str, name: str, info: os.stat_result) -> SourceFile | Skip:
+        if not stat.S_ISREG(info.st_mode):
+            is_link = stat.S_ISLNK(info.st_mode)
+            return Skip(path, SkipReason.SYMLINK if is_link else SkipReason.NOT_REGULAR)
+        if is_strangers(info, self._owner):
+            return Skip(path, SkipReason.NOT_REGULAR, "a hard link to a file of another user")
+        if extension(name) in BINARY_EXTENSIONS:
+            return Skip(path, SkipReason.BINARY, "by extension")
+        if info.st_size > self._settings.max_file_bytes:
+            return Skip(path, SkipReason.TOO_LARGE, f"{info.st_size} bytes")
+        if not self._include.matches(path):
+            return Skip(path, SkipReason.NOT_INCLUDED)
+        corpus = corpus_of(path, self._docs)
+        if not self._settings.index_docs and corpus is Corpus.DOCS:
+            return Skip(path, SkipReason.DOCS_DISABLED)
+        return SourceFile(path, corpus, language_of(path), *Stamp.of(info))
 
     def _enter_child(
         self, folder: Folder, prefix: str, name: str, rules: Rules, parts: Sequence[str]
@@ -327,14 +317,14 @@ class _Walker:
                 return Skip(prefix, SkipReason.DENIED, "it holds the data of a git repository")
         try:
             if not prefix:
-                root, respect = Path(os.path.realpath(self._root)), self._respect_gitignore
+                root, respect = Path(os.path.realpath(self._root)), self._settings.respect_gitignore
                 rules = rules_above(root, ignore_case=IGNORES_CASE, respect_gitignore=respect)
             return self._with_files(folder, prefix, names, rules)
         except UnusableIgnoreFileError as error:
             return Skip(prefix or "./", SkipReason.IGNORE_FILE, str(error))
 
     def _with_files(self, folder: Folder, prefix: str, names: list[str], rules: Rules) -> Rules:
-        for name in (GITIGNORE, OWN_IGNORE) if self._respect_gitignore else (OWN_IGNORE,):
+        for name in (GITIGNORE, OWN_IGNORE) if self._settings.respect_gitignore else (OWN_IGNORE,):
             if name in names:
                 text = _rules_text(folder, prefix, name)
                 rules = rules.with_file(prefix, text, prefix + name, own=name == OWN_IGNORE)
