@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from findspot.core.log import last_lines, log_file
-from findspot.serve.cli.doctor import watching
 from program import Program
 
 Make = Callable[..., Path]
@@ -32,7 +31,7 @@ def test_a_healthy_machine(findspot: Program, make_project: Make, tmp_path: Path
     assert done.code == 0, done.out
     checks = done.json["checks"]
     assert list(dict.fromkeys(check["name"] for check in checks)) == [
-        "python", "findspot", "compiled part", "store", "disk", "watching", "service", "configuration",
+        "python", "findspot", "compiled part", "store", "disk", "service", "configuration",
         "model", "assistants", "index", "indexes",
     ]  # fmt: skip
     assert "error" not in states(checks).values()
@@ -89,16 +88,6 @@ def test_a_damaged_index_is_an_error_and_rebuilt(findspot: Program, make_project
     assert findspot("status", root, "--json").json["status"] == "failed"
     assert findspot("index", root, "--json").json["filesIndexed"] == 4
     assert findspot("status", root, "--json").json["status"] == "ready"
-
-
-def test_watches_too_few_for_the_project(make_project: Make, tmp_path: Path) -> None:
-    (tmp_path / "max_user_watches").write_text("8192\n")
-    assert watching(None, tmp_path).state == "ok"
-    (tmp_path / "max_user_watches").write_text("100\n")
-    found = watching(make_project(), tmp_path)
-    assert found.state == "warning"
-    assert found.remedy == "sudo sysctl fs.inotify.max_user_watches=65536"
-    assert watching(None, tmp_path / "elsewhere").state == "ok"
 
 
 class TestLogs:

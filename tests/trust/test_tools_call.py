@@ -39,7 +39,7 @@ def test_a_tool_is_called_in_a_terminal(gateway: Gateway, tmp_path: Path, home: 
     assert (refused.code, refused.json["status"]) == (2, "confirmation_required")
     assert gateway.run("call", "any__erase", "--yes").out == "erase {}\n"
     logged = gateway.run("log", "--json").json["calls"]
-    assert [call["outcome"] for call in logged[:2]] == ["ok", "INVALID_ARGUMENT"]
+    assert [call["outcome"] for call in logged[:2]] == ["ok", "error"]
     assert {call["client"] for call in logged} == {"command line"}
 
 

@@ -36,9 +36,6 @@ from findspot.serve.cli.server_commands import sentence
 from findspot.serve.cli.setup_command import Python, command_in, installation, serve_command, server_in
 
 ENOUGH_DISK_BYTES = 1024 * 1024 * 1024
-ENOUGH_WATCHES = 65_536
-"""Enough for the folders of a large project and the watches of an editor."""
-INOTIFY = Path("/proc/sys/fs/inotify")
 _SERVER_S = 10.0
 
 
@@ -57,7 +54,7 @@ class Check:
         return ("error" if self.fails else "warning") if self.remedy else "ok"
 
 
-def machine_checks(root: Path | None) -> Iterator[Check]:
+def machine_checks() -> Iterator[Check]:
     """Yield the checks that need no index."""
     home, python = home_folder(), Python()
     running = f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"
@@ -73,7 +70,6 @@ def machine_checks(root: Path | None) -> Iterator[Check]:
     remedy = "Free some space, or set FINDSPOT_HOME to a folder on another disk."
     text = f"{shapes.size(free)} free at {nearest}"
     yield Check("disk", text, remedy if free < ENOUGH_DISK_BYTES else "")
-    yield watching(root)
     if why := reason_for_none():
         yield Check("service", f"not used, as {why}")
     else:
@@ -94,20 +90,6 @@ def _home(home: Path, nearest: Path) -> Check:
     if os.name == "posix" and home.exists() and stat.S_IMODE(home.stat().st_mode) & 0o077:
         return Check("store", f"{text}; others can read it", f"chmod 700 {home}")
     return Check("store", text)
-
-
-def watching(root: Path | None, limits: Path = INOTIFY) -> Check:
-    """Check that the system lets a watcher follow the folders of a project and of an editor."""
-    if root and (kind := remote_kind(root)):
-        text = f"{root} is remote ({kind}): checked every few seconds"
-        return Check("watching", text, "Work on a local copy, where changes are noticed immediately.")
-    try:
-        watches = int((limits / "max_user_watches").read_text("ascii"))
-    except (OSError, ValueError):
-        return Check("watching", "the system sets no limit on watched folders")
-    text = f"{watches:,} watches allowed; beyond that, folders are checked every few seconds"
-    remedy = f"sudo sysctl fs.inotify.max_user_watches={ENOUGH_WATCHES}"
-    return Check("watching", text, remedy if watches < ENOUGH_WATCHES // 8 else "")
 
 
 def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
@@ -215,7 +197,7 @@ def doctor(reply: Reply, project: str | None) -> None:
     """
     with open_engine() as engine:
         opened, problem = _open_project(engine, project)
-        checks = [*machine_checks(opened.root if opened else None), *project_checks(engine, opened)]
+        checks = [*machine_checks(), *project_checks(engine, opened)]
         checks += [problem] if problem else []
     exit_code = int(any(check.state == "error" for check in checks))
     reply.answer_program({"checks": list(map(_CHECK, checks)), "ok": not exit_code}, exit_code)

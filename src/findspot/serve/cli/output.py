@@ -22,7 +22,6 @@ import click
 
 from findspot.core.config import terminal_settings
 from findspot.core.files import NO_ROOM
-from findspot.core.utc_time import age
 from findspot.serve.cli.terminal import terminal
 from findspot.serve.shapes import size
 
@@ -189,17 +188,3 @@ def ranking(counts: dict[str, int], most: int | None = None) -> str:
     shown = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in ranked[:most])
     rest = len(ranked) - len(ranked[:most])
     return f"{shown} and {rest} more" if rest else shown
-
-
-def moment(timestamp: str | None) -> str:
-    """Return a stored time as `2026-01-15 14:30 UTC (3 hours ago)`."""
-    if not timestamp:
-        return ""
-    return f"{timestamp[:10]} {timestamp[11:16]} UTC ({_ago(age(timestamp).total_seconds())})"
-
-
-def _ago(seconds: float) -> str:
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            return f"{count(int(seconds // length), unit)} ago"
-    return "just now"

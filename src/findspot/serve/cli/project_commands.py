@@ -161,7 +161,7 @@ def _show_status(status: IndexStatus) -> None:
             ("pending", f"{pending} on disk; {remedy}" if status.pending_changes else ""),
             ("watched", "yes" if status.watcher_active else ""),
             ("error", status.last_error or ""),
-            ("updated", output.moment(status.last_updated)),
+            ("updated", output.cell(status.last_updated, "updated")),
             ("model", status.model or ""),
             ("strategy", status.strategy),
             ("index", f"{status.index_path} ({shapes.size(status.storage_bytes)})"),

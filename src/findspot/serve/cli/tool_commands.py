@@ -30,7 +30,7 @@ from findspot.catalogue.server_sources import (
     name_problem,
 )
 from findspot.catalogue.tool_record import SEPARATOR, SearchMode, ToolDefinition, ToolSearchOptions
-from findspot.core.errors import CancelledError, FindspotError, InvalidArgumentError, first_cause
+from findspot.core.errors import InvalidArgumentError, first_cause
 from findspot.core.files import parse_json
 from findspot.core.paths import home_folder
 from findspot.serve import activity
@@ -272,35 +272,22 @@ def call(
                     raise asyncio.CancelledError  # by Ctrl-C, whatever the call and its end made of it
 
     _tell_waiting(name)
-    with open_engine() as engine, _noted(name) as result:
+    started = time.perf_counter()
+    with open_engine() as engine:
         outcome = anyio.run(called)
-        result |= {"error": outcome.is_error, "answer": outcome.result}
+    activity.note_call(
+        activity.COMMAND_LINE,
+        None,
+        activity.CALL_TOOL,
+        {"name": name},
+        {},
+        tokens=len(json.dumps(outcome.result)) // activity.CHARS_PER_TOKEN,
+        duration_ms=(time.perf_counter() - started) * 1000,
+        failed=outcome.is_error,
+    )
     reply.answer_program(outcome.result, int(outcome.is_error))
     _show(outcome.result)
     raise click.exceptions.Exit(int(outcome.is_error))
-
-
-@contextlib.contextmanager
-def _noted(name: str) -> Iterator[dict[str, Any]]:
-    """Record a call of a tool, with the result that is put into what is provided."""
-    result: dict[str, Any] = {"code": CancelledError.code, "answer": {}}
-    started = time.perf_counter()
-    try:
-        yield result
-        del result["code"]
-    except FindspotError as error:
-        result["code"] = error.code
-        raise
-    finally:
-        activity.note_call(
-            activity.COMMAND_LINE,
-            None,
-            activity.CALL_TOOL,
-            {"name": name},
-            result,
-            tokens=len(json.dumps(result.pop("answer"))) // activity.CHARS_PER_TOKEN,
-            duration_ms=(time.perf_counter() - started) * 1000,
-        )
 
 
 def _arguments(given: str) -> dict[str, Any]:
