@@ -29,7 +29,7 @@ QUESTIONS = ("rank", "serve")
 """Packages that read what users say, and their own settings."""
 
 LIMITED = {
-    "chunk/dispatch.py": "(?:\\n[ \\t]*|[ \\t]+)(?:#|//|--)",  # a signature of some hundred characters
+    "chunk/symbols.py": "(?:\\n[ \\t]*|[ \\t]+)(?:#|//|--)",  # a signature of some hundred characters
 }
 """Regular expressions whose text is short, by how they begin."""
 

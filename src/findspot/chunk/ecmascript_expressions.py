@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from findspot.chunk.expressions import declared, loaded_name
 from findspot.chunk.symbols import text_of
@@ -16,9 +17,6 @@ from findspot.core.facts import (
     UNKNOWN,
     split_outside,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 LANGUAGES = frozenset({"javascript", "typescript", "tsx"})
 

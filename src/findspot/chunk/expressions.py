@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from tree_sitter import Node
 
 from findspot.chunk.symbols import text_of
 from findspot.core.facts import LITERAL, LOADED, UNKNOWN
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 MAX_CHARS = 2_000
 """Longer expressions are tables and embedded programs; their chains say nothing."""

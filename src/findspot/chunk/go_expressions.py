@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from tree_sitter import Node
 
 from findspot.chunk.symbols import text_of
 from findspot.core.facts import LITERAL, RETURNED, SIGNATURE, UNKNOWN
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 MAX_DEPTH = 40
 """Of expressions in expressions; longer chains are left unknown."""

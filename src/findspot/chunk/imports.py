@@ -10,14 +10,12 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from findspot.chunk.expressions import loaded_name
 from findspot.chunk.symbols import Imported, text_of
 from findspot.core.facts import DEFAULT, LOCAL, TYPING, WHOLE, ImportFact
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 MAX_SHOWN_CHARS = 120
 

@@ -34,7 +34,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from findspot.chunk import ecmascript_expressions, go_expressions
 from findspot.chunk.expressions import (
@@ -48,6 +49,7 @@ from findspot.chunk.expressions import (
     type_arguments,
     type_names,
 )
+from findspot.chunk.grammars import Captures, Grammar
 from findspot.chunk.imports import read_imports
 from findspot.chunk.symbols import Definition, FileSymbols, Imported, end_row, insert_definitions, text_of
 from findspot.core.facts import (
@@ -69,12 +71,6 @@ from findspot.core.facts import (
     Relation,
     root_of,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from findspot.chunk.grammars import Captures, Grammar
-
 
 PASSIVE = frozenset({"constant", "field", "variable"})
 """Kinds that run nothing themselves: what stands in them belongs to what is around them."""

@@ -363,3 +363,71 @@ def _merge_clauses(definitions: list[Definition], lines: SourceLines) -> list[De
     for parent in {definition.parent for definition in joined if definition.parent is not None}:
         parent.children = [child for child in parent.children if child not in joined]
     return kept
+
+
+MAX_SIGNATURE_CHARS = 300
+MAX_DOC_CHARS = 1_000
+MAX_DEPTH = 8
+"""Enclosing definitions shown; deeper nesting shows its innermost part."""
+
+_OPENING = re.compile(
+    r"^\s*(?:/\*[*!]?|\(\*+|\{-\s*\|?|<!--|--\[=*\[|=begin\b|///?!?|##?[!:]?|--+\s?[|^!]?|;+|%+|\*(?!/))\s?"
+)
+_CLOSING = re.compile(r"(?<!\s)\s*(?:(?<!\*)\*+[/)]|-\}|-->|\]=*\]|=end\b)\s*$")
+_DOC_QUOTES = re.compile(r"^\s*[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')\s*$")
+_SIDE_NOTE = re.compile(r"(?:\n[ \t]*|[ \t]+)(?:#|//|--)[ \t!][^\n]*")
+_XML = re.compile(r"</?(?:summary|remarks|para|returns|value|c|see)\b[^<>]*>")
+_ELIXIR_DOC = re.compile(r"^\s*@\w*doc\s+(?:~[sS])?")
+
+
+def breadcrumb(definition: Definition) -> str:
+    """Return the path of names to a definition: `Outer > Inner > name`."""
+    names: list[str] = []
+    current: Definition | None = definition
+    while current is not None and len(names) < MAX_DEPTH:
+        names.append(current.name)
+        if current.scope:
+            names.append(current.scope)
+        current = current.parent
+    return " > ".join(reversed(names))
+
+
+def signature(definition: Definition, source: bytes) -> str:
+    """Return the text of a definition up to its body, on one line."""
+    if definition.signature is not None:
+        return definition.signature
+    start, most = definition.start_byte, definition.start_byte + 4 * MAX_SIGNATURE_CHARS
+    if definition.body_byte is not None and definition.body_byte > start:
+        raw = source[start : min(definition.body_byte, most)]
+    else:
+        raw = source[start : min(definition.end_byte, most)].split(b"\n", 1)[0]
+    text = raw.decode("utf-8", "replace")
+    if "#" in text or "//" in text or "--" in text:
+        text = _SIDE_NOTE.sub("", text)
+    line = " ".join(text.split())
+    line = line.removesuffix("=>").rstrip("{= ").removesuffix(":")
+    definition.signature = line[:MAX_SIGNATURE_CHARS].rstrip()
+    return definition.signature
+
+
+def doc_comment(definition: Definition, source: bytes, lines: SourceLines) -> str | None:
+    """Return the doc string or the comment above a definition, without its markers."""
+    if definition.doc is not None:
+        return _tidy(_DOC_QUOTES.sub("", text_of(definition.doc, source))) or None
+    if not definition.comment_rows:
+        return None
+    first, last = definition.comment_rows[0][0], definition.comment_rows[-1][1]
+    return strip_markers(lines.slice(first, last)) or None
+
+
+def strip_markers(comment: str) -> str:
+    """Return the prose of a comment, or of the annotation that serves as one (`@doc "…"`)."""
+    if (note := _ELIXIR_DOC.match(comment)) is not None:
+        return _tidy(_DOC_QUOTES.sub("", comment[note.end() :]))
+    bare = [_CLOSING.sub("", _OPENING.sub("", line, 1)) for line in comment.split("\n")]
+    return _tidy(_XML.sub("", "\n".join(bare)))
+
+
+def _tidy(text: str) -> str:
+    rows = [line.strip() for line in text.split("\n")]
+    return "\n".join(rows).strip()[:MAX_DOC_CHARS].rstrip()

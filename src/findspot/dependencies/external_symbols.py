@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from findspot.chunk.dispatch import doc_comment, signature
 from findspot.chunk.splitting import SourceLines
+from findspot.chunk.symbols import doc_comment, signature
 from findspot.core.facts import Relation
 from findspot.core.paths import SCHEME
 from findspot.dependencies.package import NPM, PYPI

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from findspot.chunk import grammars
-from findspot.chunk.dispatch import UNPARSED, chunk_file, strip_markers
+from findspot.chunk.dispatch import UNPARSED, chunk_file
 from findspot.chunk.grammars import (
     NAME_BYTES,
     READ_BYTES,
@@ -14,6 +14,7 @@ from findspot.chunk.grammars import (
 )
 from findspot.chunk.pieces import frontmatter_tags, is_test_path
 from findspot.chunk.splitting import SourceLines
+from findspot.chunk.symbols import strip_markers
 from findspot.core.model import Chunk, ChunkType, Corpus, SkipReason, SourceFile
 
 
