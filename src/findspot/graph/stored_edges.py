@@ -9,7 +9,7 @@ import json
 import logging
 import zlib
 from array import array
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
@@ -46,7 +46,6 @@ _KINDS: tuple[Kind, ...] = (
 )
 """What edges are stored as, by number: their relation and mark."""
 _CODES: dict[tuple[str, str], int] = {kind: code for code, kind in enumerate(_KINDS)}
-_ALL_CODES = range(len(_KINDS))
 _COLUMNS, _VALUE = 4, 2
 """Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
 FEW = 300
@@ -79,15 +78,20 @@ class StoredEdges:
 
     def to(self, target: Node, relation: Relation) -> Iterator[Edge]:
         """Yield the edges of one relation to a node."""
-        codes = {code for code, kind in enumerate(_KINDS) if kind[0] is relation}
-        for (_, mark), line, confidence, node in self._stored(target.id, codes):
+        for (_, mark), line, confidence, *source in self._stored(target.id, relation):
+            node = self._source(*source)
             yield Edge(node, target, relation, node.path, line, confidence / 1000, mark)
+
+    def lines_to(self, target: str, relation: Relation) -> Iterator[tuple[str, int, float]]:
+        """Yield path, line and confidence of the edges of one relation to the node of an id."""
+        for _, line, confidence, file_id, _ in self._stored(target, relation):
+            yield self._files[file_id].path, line, confidence / 1000
 
     def doubtful(self, name: str) -> Iterator[Doubtful]:
         """Yield the references to a name that lead nowhere known."""
-        for (relation, _), line, doubt, node in self._stored(f"{_DOUBTFUL}{name}", _ALL_CODES):
+        for (relation, _), line, doubt, *source in self._stored(f"{_DOUBTFUL}{name}"):
             if doubt in _DOUBTS:
-                yield Doubtful(node, relation, line, _DOUBTS[doubt])
+                yield Doubtful(self._source(*source), relation, line, _DOUBTS[doubt])
 
     def given_up(self) -> dict[str, int]:
         """Return how many references had to be given up, by the path of their file."""
@@ -97,14 +101,17 @@ class StoredEdges:
             if file_id in self._files
         }
 
-    def _stored(self, target: str, codes: Container[int]) -> Iterator[tuple[Kind, int, int, Node]]:
+    def _stored(
+        self, target: str, relation: Relation | None = None
+    ) -> Iterator[tuple[Kind, int, int, int, int]]:
+        """Yield kind, line and value of edges, and the file and the number of where they start."""
         for file_id, data in self._rows.to(_key(target)):
             if file_id in self._files:
                 numbers = array("i", data)
                 for at in range(0, len(numbers), _COLUMNS):
-                    if numbers[at] in codes:
-                        code, line, value, source = numbers[at : at + _COLUMNS]
-                        yield _KINDS[code], line, value, self._source(file_id, source)
+                    code, line, value, source = numbers[at : at + _COLUMNS]
+                    if relation in (None, _KINDS[code][0]):
+                        yield _KINDS[code], line, value, file_id, source
 
     def _source(self, file_id: int, number: int) -> Node:
         node = self._nodes.get((file_id, number))

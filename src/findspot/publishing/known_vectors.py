@@ -30,18 +30,15 @@ class PublishedVectors:
 
     def of_file(self, path: str) -> Mapping[bytes, tuple[float, bytes]]:
         """Return scale and vector by the keys of the file's chunks; nothing once something went wrong."""
-        if self._trouble:
-            return {}
+        found: Mapping[bytes, tuple[float, bytes]] = {}
         try:
-            found = self._read(path)
+            found = {} if self._trouble else self._read(path)
         except FindspotError as error:
             self._trouble = error.user_message
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
             self._trouble = f"its rows are not those of an index ({error!r})."
-        else:
-            self._files += bool(found)
-            return found
-        return {}
+        self._files += bool(found)
+        return found
 
     @property
     def note(self) -> str:

@@ -12,7 +12,7 @@ import contextlib
 import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 
@@ -48,14 +48,6 @@ _UNTIDY = 20
 """Changes of the head after which small fragments are put together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What adding a version sent: the files that no earlier version had, and their size."""
-
-    files: int
-    bytes: int
-
-
 class Publisher:
     """The versions at one address, to be changed."""
 
@@ -64,10 +56,10 @@ class Publisher:
         self._published, self._checkout = published, checkout
         self._tables = WritableTables(published.location, published.options)
 
-    def add(self, version: Version, store: Store) -> Sent:
+    def add(self, version: Version, store: Store) -> tuple[int, int]:
         """Add the index in a store as a version: send only what the nearest version at the address lacks.
 
-        Another publisher's work is waited for, and followed.
+        Another publisher's work is waited for, and followed. Returns the files sent, and their bytes.
         """
         with store.snapshot() as snapshot:
             for _ in _attempts():
@@ -99,7 +91,7 @@ class Publisher:
             error.hint = f"Remove what is at {self._published.address}, or publish to another address."
             raise
 
-    def _add(self, head: Head, version: Version, snapshot: Snapshot) -> Sent:
+    def _add(self, head: Head, version: Version, snapshot: Snapshot) -> tuple[int, int]:
         entries = entries_of(head)
         by_version = {entry.version: entry for entry in entries}
         base = base_of(by_version, version)
@@ -117,7 +109,7 @@ class Publisher:
         self._tables.tag({version.tag: tables})
         if not self._tables.exchange(head, Head(head.generation + 1, changes.last_file, listed)):
             raise OvertakenError("another publisher")
-        return Sent(len(changes.added), changes.sent_bytes)
+        return len(changes.added), changes.sent_bytes
 
     def _tidy(self, head: Head, left: Sequence[Entry]) -> bool:
         """Commit the versions that are left, then let go of what none of them needs."""
@@ -186,7 +178,7 @@ class _Changes:
         of_files = file_batches(self.added, snapshot.record, snapshot.edges.of_file)
         for table, rows in chain(of_commits, of_files):
             self.sent_bytes += rows.nbytes
-            draft.append(table, rows)
+            draft.add(table, rows)
         self._replace_whole_tables(draft)
         return draft.finish()
 
@@ -194,5 +186,5 @@ class _Changes:
         # Times are a machine's own.
         skips = [(*row[:-1], row[-1] and 0) for row in self._snapshot.skips.shared()]
         words = [reader.frequencies().row(corpus) for corpus, reader in self._snapshot.keywords.items()]
-        draft.replace(SKIPS_TABLE, table_of(SKIPS_TABLE, skips))
-        draft.replace(WORDS_TABLE, table_of(WORDS_TABLE, words))
+        draft.add(SKIPS_TABLE, table_of(SKIPS_TABLE, skips), instead=True)
+        draft.add(WORDS_TABLE, table_of(WORDS_TABLE, words), instead=True)

@@ -14,7 +14,6 @@ from findspot.core.facts import Relation
 from findspot.core.git import History
 from findspot.core.model import CodeReference, Corpus, Hit, Strength
 from findspot.core.utc_time import day_of
-from findspot.graph.edges import Node
 from findspot.history.commit_store import CommitStore
 from findspot.rank.roles import HEADERS, IMPLEMENTATIONS, Role, role_of
 from findspot.search.freshness import Disk
@@ -157,18 +156,17 @@ class Related:
         if hit.kind not in _CALLED or not hit.symbol or hit.definition is None:
             return ()
         about = hit.definition
-        defined = Node(hit.path, about.start, about.end, "", hit.symbol, hit.kind, f"{hit.path}#{hit.symbol}")
-        edges = list(StoredEdges(self.snapshot).to(defined, Relation.CALL))
-        sure = {(edge.path, edge.line) for edge in edges if edge.confidence >= _SURE}
+        calls = list(StoredEdges(self.snapshot).lines_to(f"{hit.path}#{hit.symbol}", Relation.CALL))
+        sure = {(path, line) for path, line, confidence in calls if confidence >= _SURE}
         if sure and all(role_of(path) is Role.TEST for path, _ in sure):
-            sure |= {(edge.path, edge.line) for edge in edges if role_of(edge.path) is not Role.TEST}
+            sure |= {(path, line) for path, line, _ in calls if role_of(path) is not Role.TEST}
         shown = {(hit.path, line) for line in range(about.start, max(about.end, hit.span.end) + 1)}
         ordered = sorted(
             sure - shown,
             key=lambda place: (role_of(place[0]) is not Role.SOURCE, place[0] != hit.path, place),
         )
-        calls = filter(None, (self._call(*place, last_name(hit.symbol)) for place in ordered))
-        return tuple(islice(calls, MAX_CALLERS))
+        callers = filter(None, (self._call(*place, last_name(hit.symbol)) for place in ordered))
+        return tuple(islice(callers, MAX_CALLERS))
 
     def _call(self, path: str, line: int, name: str) -> CodeReference | None:
         """Return a line of a file that is as indexed, if it has a name: the graph may be behind."""

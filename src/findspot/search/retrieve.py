@@ -57,8 +57,9 @@ class Candidates:
 
 def find_candidates(snapshot: Snapshot, question: Question, files: Selection) -> Candidates:
     """Return everything among the allowed files that may be an answer, each with its likeness."""
+    nearest = snapshot.vectors.begin(question.vector, files.mask, POOL if question.weight > 0 else 0)
     worded, scores = _by_keywords(snapshot, question, files) if question.weight < 1 else _NOTHING
-    near, cosines = _by_meaning(snapshot, question, files) if question.weight > 0 else _NOTHING
+    near, cosines = nearest()
     defining, only_tests = _by_definition(snapshot, question) if question.weight < 1 else ({}, False)
     if missed := defining.keys() - set(worded.tolist()) if defining else ():
         more = _keyword_scores(snapshot, question, missed)
@@ -68,7 +69,7 @@ def find_candidates(snapshot: Snapshot, question: Question, files: Selection) ->
     others = np.array([*defining, *traced], np.int64)
     numbers = _fitting(distinct(np.concatenate((worded, near, others))), question, files)
     keyword = _column(numbers, worded, scores)
-    cosine = _column(numbers, near, cosines)
+    cosine = _column(numbers, near, cosines.astype(np.float64) * question.scale)
     missing = np.isnan(cosine)
     if question.vector.any() and missing.any():
         likeness = snapshot.vectors.scores_of(question.vector, numbers[missing])
@@ -122,13 +123,6 @@ def _keyword_scores(
     if reader is None or not numbers or not question.terms:
         return []
     return reader.scores(question.terms, numbers)
-
-
-def _by_meaning(snapshot: Snapshot, question: Question, files: Selection) -> tuple[Numbers, Column]:
-    if not question.vector.any():
-        return _NOTHING
-    numbers, scores = snapshot.vectors.nearest(question.vector, files.mask, POOL)
-    return numbers, scores.astype(np.float64) * question.scale
 
 
 def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tuple[Definition, ...]], bool]:

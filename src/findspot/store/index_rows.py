@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
@@ -120,8 +120,7 @@ class SkipRows:
         return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
 
     def counts(self) -> dict[str, int]:
-        rows = self._db.execute("SELECT reason, COUNT(*) FROM skips GROUP BY reason ORDER BY reason")
-        return dict(rows.fetchall())
+        return dict(sorted(Counter(skip.reason.value for skip in self.all()).items()))
 
     def files_read(self, below: str | None = None) -> dict[str, Stamp]:
         """Return the files that were read and have a skip, as they were then; all, or those at a path."""

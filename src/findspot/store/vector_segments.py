@@ -13,6 +13,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,12 @@ class VectorReader:
             rows = live_rows(segment, allowed, only_lines=True)
             found.append(nearest_in(segment, query, rows, top))
         return self._merged(found, top)
+
+    def begin(self, query: NDArray[np.int8], allowed: Mask, top: int) -> Callable[[], tuple[Numbers, Scores]]:
+        """Begin to look for the nearest, where that takes long; what it returns waits for them."""
+        if not (top and query.any()):
+            return lambda: (np.empty(0, np.int64), np.empty(0, np.float32))
+        return partial(self.nearest, query, allowed, top)
 
     def nearest_among(self, query: NDArray[np.int8], wanted: Numbers, top: int) -> tuple[Numbers, Scores]:
         """Return the `top` nearest of these chunks, outlines included; `wanted` is sorted."""

@@ -180,7 +180,7 @@ def _publish(
         pipeline=meta["pipeline"],
     )
     publisher = Publisher(published, project.root)
-    sent = publisher.add(version, project.index.own)
+    files_sent, bytes_sent = publisher.add(version, project.index.own)
     versions = published.versions()
     removed = [old for old in outdated(versions, checkout, *keep) if old.key != version.key]
     if removed:
@@ -189,14 +189,13 @@ def _publish(
         pack(Path(published.address), file)
     address, left = str(file or published.address), len(versions) - len(removed)
     value = {"status": "success", "projectPath": str(project.root), "address": address, **_as_object(version)}
-    value |= {"filesSent": sent.files, "bytesSent": sent.bytes, "versions": left}
+    value |= {"filesSent": files_sent, "bytesSent": bytes_sent, "versions": left}
     value["removed"] = [_as_object(old) for old in removed]
     named = f"{version.commit[:_SHOWN_COMMIT]} of {version.branch} published"
     held = f"{output.count(version.files, 'file')}, {output.count(version.chunks, 'chunk')}"
-    done = (
-        f"{output.count(sent.files, 'file')} sent ({shapes.size(sent.bytes)}), {len(removed):,} old removed"
-    )
-    reply.give(value, f"{address}: {named}: {held}; {done}; {output.count(left, 'version')} there")
+    done = f"{output.count(files_sent, 'file')} sent ({shapes.size(bytes_sent)})"
+    there = f"{len(removed):,} old removed; {output.count(left, 'version')} there"
+    reply.give(value, f"{address}: {named}: {held}; {done}, {there}")
 
 
 def _as_object(version: Version) -> dict[str, Any]:
@@ -264,13 +263,8 @@ def _show_reading(reply: Reply, address: str, project: str | None, *, yes: bool)
         status = opened.status(check_disk=False)
         if opened.store.exists:
             write_metadata(opened.store, opened.root)
-    result = {
-        "status": "success",
-        "projectPath": status.project_path,
-        "store": address,
-        "totalFiles": status.total_files,
-        "totalChunks": status.total_chunks,
-    }
+    result: dict[str, Any] = {"status": "success", "projectPath": status.project_path, "store": address}
+    result |= {"totalFiles": status.total_files, "totalChunks": status.total_chunks}
     figures = f"{output.count(status.total_files, 'file')}, {output.count(status.total_chunks, 'chunk')}"
     reply.give(result, f"{status.project_path} reads {address}: {figures}")
     for note in () if reply.json else status.notes:

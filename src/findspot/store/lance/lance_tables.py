@@ -101,6 +101,9 @@ _MAX_LISTED = 2_000
 _LEAST_INDEXED = 1_000
 """Rows that are searched one by one: vectors of a small table, and what was added since an index was made."""
 
+_VECTOR_BYTES = 64
+"""The most of one vector in its index, so that a reader keeps the whole index in memory."""
+
 
 class OvertakenError(IndexBusyError):
     """Someone else has written to a table meanwhile."""
@@ -302,16 +305,12 @@ class Draft:
         for name in TABLES:
             self._rewind(name, base.get(name))
 
-    def append(self, name: str, rows: pa.Table) -> None:
-        """Add rows; a table that is empty takes over their fields."""
+    def add(self, name: str, rows: pa.Table, *, instead: bool = False) -> None:
+        """Add rows, or put them in the place of all others; a table that is empty takes over their fields."""
         table = self._opened[name]
         with self._tables.translated():
-            alike = table.schema.equals(rows.schema)
-            self._follow(name, table.add(rows, mode="append" if alike else "overwrite").version)
-
-    def replace(self, name: str, rows: pa.Table) -> None:
-        with self._tables.translated():
-            self._follow(name, self._opened[name].add(rows, mode="overwrite").version)
+            appends = not instead and table.schema.equals(rows.schema)
+            self._follow(name, table.add(rows, mode="append" if appends else "overwrite").version)
 
     def delete(self, name: str, numbers: Sequence[int]) -> None:
         for first in range(0, len(numbers), _MAX_LISTED):
@@ -353,7 +352,7 @@ class Draft:
                 table.restore(version)
             self._opened[name], self.versions[name] = table, int(table.version)
             if version is None and table.count_rows():
-                self.replace(name, schema_of(name).empty_table())
+                self.add(name, schema_of(name).empty_table(), instead=True)
 
     def _follow(self, name: str, version: int) -> None:
         if version != self.versions[name] + 1:
@@ -372,7 +371,7 @@ def _content(table: Table, name: str) -> tuple[int, int]:
 
 def _index(table: Table, name: str) -> None:
     """Make the indexes of a table, or add to them the rows that they lack."""
-    from lancedb.index import FTS, BTree, IvfSq
+    from lancedb.index import FTS, BTree, IvfPq
 
     indexed = {column for index in table.list_indices() for column in index.columns}
     wanted: dict[str, Any] = {column: BTree() for column in KEYS[name]}
@@ -382,7 +381,11 @@ def _index(table: Table, name: str) -> None:
             remove_stop_words=False, ascii_folding=False,
         )  # fmt: skip
         if table.count_rows() > _LEAST_INDEXED:
-            wanted["vector"] = IvfSq(distance_type="cosine")
+            size = table.schema.field("vector").type.list_size
+            parts = next(parts for parts in range(_VECTOR_BYTES, 0, -1) if size % parts == 0)
+            wanted["vector"] = IvfPq(
+                distance_type="cosine", num_sub_vectors=parts, sample_rate=32, max_iterations=10
+            )
     if indexed:
         table.optimize(cleanup_older_than=timedelta(days=3_650))  # versions are dropped by their tags
     for column, config in wanted.items():
