@@ -19,7 +19,11 @@ def main() -> None:
         from findspot import __version__
 
         sys.stdout.write(f"findspot {__version__}\n")
-        return
+        return None
+    if arguments == ["remind"]:  # run after every command of an assistant
+        from findspot.serve.cli.reminder import remind
+
+        return remind()
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if "--in-process" in own:
         os.environ["FINDSPOT_IN_PROCESS"] = "1"

@@ -91,7 +91,6 @@ def test_wrong_usage(findspot: Program, make_project: Make) -> None:
     one = findspot("cart").err
     assert "No such command 'cart'. To search for it: findspot search cart\n" in one
     assert """No such command 'how'. A question goes in quotes: findspot "how are parts made"\n""" in asked
-    assert findspot("remind").code == 0  # which hooks of older plugins run
     as_json = findspot("index", "--colour", "--json")
     assert (as_json.code, as_json.json["code"]) == (2, "INVALID_ARGUMENT")
     root = make_project()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from findspot import __version__
@@ -24,10 +28,14 @@ MANIFESTS = {
     ".cursor-plugin/marketplace.json": "name owner metadata plugins",
     ".agents/plugins/marketplace.json": "name interface plugins",
     "plugins/findspot/.claude-plugin/plugin.json": ABOUT,
-    "plugins/findspot/.codex-plugin/plugin.json": f"{ABOUT} skills interface",
-    "plugins/findspot/.cursor-plugin/plugin.json": f"{ABOUT} displayName skills agents rules",
-    "plugins/findspot/.github/plugin/plugin.json": f"{ABOUT} skills agents",
+    "plugins/findspot/.codex-plugin/plugin.json": f"{ABOUT} skills hooks interface",
+    "plugins/findspot/.cursor-plugin/plugin.json": f"{ABOUT} displayName skills agents rules hooks",
+    "plugins/findspot/.github/plugin/plugin.json": f"{ABOUT} skills agents hooks",
+    "plugins/findspot/hooks/hooks.json": "hooks",
+    "plugins/findspot/hooks/cursor.json": "hooks version",
+    "plugins/findspot/hooks/copilot.json": "hooks version",
     "plugins/gemini/gemini-extension.json": "name version description contextFileName",
+    "plugins/gemini/hooks/hooks.json": "hooks",
 }
 """Each manifest, and the keys that its client documents."""
 
@@ -47,8 +55,17 @@ def test_each_manifest_has_the_documented_keys() -> None:
         manifest = load(name)
         assert set(manifest) <= set(keys.split()), name
         assert re.fullmatch(r"[a-z0-9-]{1,64}", manifest.get("name", "findspot")), name
-        for path in (manifest.get(key) for key in ("skills", "agents", "rules")):
+        for path in (manifest.get(key) for key in ("skills", "agents", "rules", "hooks")):
             assert not isinstance(path, str) or path.startswith("./") or ".github" in name, (name, path)
+
+
+def test_each_hook_is_run_after_the_tools_of_its_client() -> None:
+    events = {"hooks": "PostToolUse", "cursor": "postToolUse", "copilot": "postToolUse"}
+    for name, event in events.items():
+        (entry,) = load(f"plugins/findspot/hooks/{name}.json")["hooks"][event]
+        assert "remind" in json.dumps(entry), name
+    (entry,) = load("plugins/gemini/hooks/hooks.json")["hooks"]["AfterTool"]
+    assert entry["hooks"][0]["type"] == "command"
 
 
 def test_what_a_manifest_names_exists() -> None:
@@ -57,7 +74,7 @@ def test_what_a_manifest_names_exists() -> None:
         if name.endswith("plugin.json") or "extension" in name:
             root = GEMINI if "gemini" in name else PLUGIN
             assert manifest["version"] == __version__, name
-            for key in ("skills", "agents", "rules", "contextFileName"):
+            for key in ("skills", "agents", "rules", "hooks", "contextFileName"):
                 assert not isinstance(manifest.get(key), str) or (root / manifest[key]).exists(), (name, key)
         for entry in manifest.get("plugins", ()):
             source = entry["source"]["path"] if isinstance(entry["source"], dict) else entry["source"]
@@ -109,3 +126,30 @@ def test_the_skill_and_the_rules_speak_of_tools_that_exist() -> None:
     rule, text = front_matter(PLUGIN / "rules/findspot.mdc")
     assert rule["alwaysApply"] is True
     assert text.strip() == (GEMINI / "GEMINI.md").read_text("utf-8").strip()
+
+
+def commands() -> list[str]:
+    shell = load("plugins/findspot/hooks/hooks.json")["hooks"]["PostToolUse"][0]["hooks"][0]["command"]
+    copilot = load("plugins/findspot/hooks/copilot.json")["hooks"]["postToolUse"][0]["bash"]
+    gemini = load("plugins/gemini/hooks/hooks.json")["hooks"]["AfterTool"][0]["hooks"][0]["command"]
+    return sorted({shell, copilot, gemini})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Claude Code runs hooks in a POSIX shell")
+def test_the_hook_reminds_once_and_is_silent_without_findspot(tmp_path: Path) -> None:
+    payload = {"session_id": "s", "hook_event_name": "PostToolUse", "tool_input": {"command": "rg retry"}}
+    (command,) = commands()
+
+    def run(path: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"FINDSPOT_HOME": str(tmp_path), "PATH": path}
+        given = json.dumps(payload)
+        return subprocess.run(
+            ["/bin/sh", "-c", command], input=given, env=environment, capture_output=True, encoding="utf-8",
+            timeout=60, check=True,
+        )  # fmt: skip
+
+    missing = run(str(tmp_path))
+    assert (missing.stdout, missing.stderr) == ("", "")
+    here = f"{Path(sys.executable).parent}{os.pathsep}/usr/bin:/bin"
+    assert "search_code" in json.loads(run(here).stdout)["hookSpecificOutput"]["additionalContext"]
+    assert run(here).stdout == ""

@@ -85,8 +85,10 @@ class LazyGroup(Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "remind":  # hooks of plugins from before 0.3.0 still run it: it does nothing
-            return click.Command(cmd_name, hidden=True)
+        if cmd_name == "remind":
+            from findspot.serve.cli.reminder import remind
+
+            return click.Command(cmd_name, callback=remind, hidden=True, help=remind.__doc__)
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"findspot.serve.cli.{COMMANDS[cmd_name][0]}")
