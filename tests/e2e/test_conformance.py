@@ -139,4 +139,4 @@ def test_the_inspector_drives_the_real_server(programs: Path, fresh: Path, tmp_p
     assert made["structuredContent"]["status"] == "success"
     found = inspect(programs, fresh, home, *called, "search_code", "--tool-arg", "query=check a password")
     assert found["structuredContent"]["results"][0]["path"] == "src/auth/login.py"
-    assert inspect(programs, fresh, home, "--method", "resources/list")["resources"] == []
+    assert inspect(programs, fresh, home, "--method", "resources/templates/list")["resourceTemplates"]

@@ -178,6 +178,24 @@ _FILE = "file:///"
 _PLAIN = "text/plain"
 _LINES = re.compile(r"L([0-9]{1,9})(?:-L?([0-9]{1,9}))?")
 
+_TEMPLATES = (
+    types.ResourceTemplate(
+        uri_template=_FILE + "{+path}",
+        name="file",
+        title="Indexed file",
+        description="An indexed file by its full path, or with #L6-L8 some of its lines: what search "
+        "answers link to",
+        mime_type=_PLAIN,
+    ),
+    types.ResourceTemplate(
+        uri_template=SCHEME + "{+path}",
+        name="dependency",
+        title="File of a dependency",
+        description="A file of an installed package, or with #L6-L8 some of its lines",
+        mime_type=_PLAIN,
+    ),
+)
+
 SKILLS = "io.modelcontextprotocol/skills"
 """https://modelcontextprotocol.io/seps/2640-skills-extension"""
 _SKILL = "skill://findspot-search/SKILL.md"
@@ -211,8 +229,9 @@ class Offering:
         return types.ListResourcesResult(resources=await self._others(context, params, RESOURCES))
 
     async def _templates(self, context: Context, params: Any) -> types.ListResourceTemplatesResult:
-        templates = await self._others(context, params, TEMPLATES)
-        return types.ListResourceTemplatesResult(resource_templates=templates)
+        own = _TEMPLATES if _SEARCH in self._offered(context) else ()
+        others = await self._others(context, params, TEMPLATES)
+        return types.ListResourceTemplatesResult(resource_templates=[*own, *others])
 
     async def _prompts(self, context: Context, params: Any) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=await self._others(context, params, PROMPTS))
