@@ -368,18 +368,12 @@ class TestStates:
             window.get_by_label("Filter projects").fill("nothing like it")
             expect(window.get_by_text("No project fits the filter.")).to_be_visible()
 
-    def test_the_first_view_leads_to_what_was_asked_and_what_is_used_most(
-        self, visit: Visit, page: Served
-    ) -> None:
+    def test_the_first_view_leads_to_what_was_asked(self, visit: Visit, page: Served) -> None:
         window = visit(page.address)
-        expect(window.locator(".starts h3")).to_have_text(["Asked last", "Used most"])
+        expect(window.locator(".starts h3")).to_have_text(["Asked last"])
         window.get_by_role("link", name="price after a discount").click()
         answered(window, "price after a discount")
         assert chosen(window).startswith("src/shop/prices.py:11")
-        window.go_back()
-        window.get_by_role("link", name="price_of").click()
-        answered(window, "price_of")
-        assert chosen(window).startswith("src/shop/prices.py:6")
 
     def test_what_assistants_asked(self, visit: Visit, page: Served) -> None:
         """first-impression M7."""

@@ -175,10 +175,6 @@ class TestRelations:
         assert len(parts["src/shop/parts"]["inside"]) == 24
         assert page.ask(f"projects/{here}/map", under="nowhere")[0] == 400
 
-    def test_what_is_used_most(self, page: Served, here: str) -> None:
-        told = page.ask(f"projects/{here}/central")[1]
-        assert told == {"central": [{"name": "price_of", "place": "src/shop/prices.py:6", "files": 1}]}
-
     def test_callers_and_callees(self, page: Served, here: str) -> None:
         prices, cart = {"path": "src/shop/prices.py"}, {"path": "src/shop/cart.py"}
 

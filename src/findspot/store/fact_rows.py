@@ -45,14 +45,6 @@ class FactRows:
         found = self._db.execute("SELECT DISTINCT name FROM names WHERE defined > 0 AND name NOT LIKE '% %'")
         return [row[0] for row in found]
 
-    def widely_used(self, most: int) -> list[str]:
-        """Return the names that the most files hold, of those that few places define."""
-        select = (
-            "SELECT name FROM names WHERE name NOT LIKE '% %' GROUP BY name "
-            "HAVING SUM(defined) BETWEEN 1 AND 3 ORDER BY COUNT(*) DESC, name LIMIT ?"
-        )
-        return [row[0] for row in self._db.execute(select, (most,))]
-
     def is_defined(self, name: str) -> bool:
         """Return whether a name is one of the `defined_names`."""
         select = "SELECT 1 FROM names WHERE name = ? AND defined > 0 AND name NOT LIKE '% %' LIMIT 1"

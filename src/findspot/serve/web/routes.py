@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ from findspot.core.paths import expanded
 from findspot.core.progress import CancelToken
 from findspot.core.settings import EDITORS
 from findspot.engine import Engine
-from findspot.graph import Graph, Node, Relation
+from findspot.graph import Graph, Node
 from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.project import Project
 from findspot.rank.roles import Role, role_of
@@ -217,9 +216,6 @@ MAX_ENTRIES = 200
 MAX_INSIDE = 24
 """What is hinted at inside a folder of the map before one goes there."""
 
-MAX_CENTRAL, CANDIDATES = 8, 60
-"""Definitions that a page begins with, and the names that are looked up for them."""
-
 Answer = Callable[[PageProjects, Request], dict[str, Any]]
 
 
@@ -241,7 +237,6 @@ def routes(page: PageProjects) -> list[Route]:
         "/api/projects/{id}/skipped": _skipped,
         "/api/projects/{id}/map": _map,
         "/api/projects/{id}/imports": _imports,
-        "/api/projects/{id}/central": _central,
         "/api/projects/{id}/dependents": _dependents,
         "/api/projects/{id}/history": _history,
         "/api/projects/{id}/dependencies": _dependencies,
@@ -412,22 +407,6 @@ def _imports(page: PageProjects, request: Request) -> dict[str, Any]:
     with _asked(page, request).store.snapshot() as snapshot:
         links = folder_imports(snapshot, at)
     return {"at": at, "links": [{"from": a, "to": b, "count": n} for (a, b), n in links.most_common()]}
-
-
-def _central(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return the definitions that the most other files of the program import or call, and how many do."""
-    used: Counter[Node] = Counter()
-    with _asked(page, request).store.snapshot() as snapshot:
-        graph = Graph(snapshot)
-        for node in chain.from_iterable(map(graph.find, snapshot.facts.widely_used(CANDIDATES))):
-            edges = graph.references_to(node, (Relation.IMPORT, Relation.CALL))
-            users = {edge.source.path for edge in edges} - {node.path}
-            if role_of(node.path) is Role.SOURCE:
-                used[node] = sum(role_of(path) is Role.SOURCE for path in users)
-    most = [(n.name, f"{n.path}:{n.start_line}", files) for n, files in used.most_common(MAX_CENTRAL)]
-    return {
-        "central": [{"name": name, "place": place, "files": files} for name, place, files in most if files]
-    }
 
 
 def _subject(graph: Graph, given: Mapping[str, str]) -> Node | None:

@@ -1,4 +1,4 @@
-// What a project shows before anything is asked: its last questions, and what most of its files rest on.
+// What a project shows before anything is asked: its last questions.
 
 import { get } from "./api.js";
 import { addressOf, nameOf } from "./desk.js";
@@ -7,7 +7,7 @@ import { ago, count, fill, h, pathParts, visible } from "./dom.js";
 const MOST = 6;
 const CORPUS = { search_code: "", search_docs: "docs" };
 
-/** The first view; its lists appear once they are known. */
+/** The first view; its list appears once it is known. */
 export function startView(project) {
   const lists = h("div", { class: "starts" });
   const size = `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}, all on this machine.`;
@@ -22,18 +22,10 @@ export function startView(project) {
 }
 
 async function fillLists(lists, project) {
-  const known = (path, empty, asked) => get(path, asked).catch(() => empty);
-  const [{ activity }, { central }] = await Promise.all([
-    known("activity", { activity: [] }, { project: project.path }),
-    known(`projects/${project.id}/central`, { central: [] }),
-  ]);
+  const { activity } = await get("activity", { project: project.path }).catch(() => ({ activity: [] }));
   const asked = activity.filter((entry) => entry.question && entry.tool in CORPUS && entry.answers.length);
   const last = [...new Map(asked.map((entry) => [entry.question, entry]).reverse()).values()].reverse();
-  fill(
-    lists,
-    list("Asked last", last.slice(0, MOST).map((entry) => asking(project, entry))),
-    list("Used most", central.map((definition) => naming(project, definition))),
-  );
+  fill(lists, list("Asked last", last.slice(0, MOST).map((entry) => asking(project, entry))));
 }
 
 const list = (title, items) =>
@@ -48,5 +40,3 @@ function line(project, q, corpus, result, said) {
 
 const asking = (project, { question, tool, answers, time }) =>
   line(project, question, CORPUS[tool], answers[0], ago(time));
-
-const naming = (project, { name, place, files }) => line(project, name, "", place, `in ${count(files, "file")}`);
