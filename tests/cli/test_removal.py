@@ -47,21 +47,15 @@ def test_clean_deletes_the_indexes_of_projects_that_are_gone(findspot: Program, 
     assert "Nothing to clean" in findspot("clean").out
     shutil.rmtree(gone)
 
-    planned = findspot("clean", "--dry-run", "--json")
-    assert (planned.code, planned.json["status"], planned.json["total"]) == (0, "dry_run", 1)
-    orphan = Path(planned.json["removed"][0]["path"])
-    assert planned.json["removed"][0]["project"] == str(gone)
-    assert str(gone) in findspot("clean", "--dry-run").out
     listed = findspot("projects")
     assert str(gone) not in listed.out
     assert f"note: {gone} is gone; `findspot clean` deletes its index." in listed.err
 
     refused = findspot("clean")
-    assert refused.code == 2
+    assert (refused.code, str(gone) in refused.out) == (2, True)
     assert "Delete 1 orphaned index?" in refused.err
-    assert orphan.is_dir()
 
     done = findspot("clean", "--yes", "--json")
     assert (done.code, done.json["status"], done.json["total"]) == (0, "success", 1)
-    assert not orphan.exists()
+    assert not Path(done.json["removed"][0]["path"]).exists()
     assert findspot("projects", "--json").json["total"] == 1

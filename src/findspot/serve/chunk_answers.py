@@ -104,12 +104,6 @@ def context_text(found: FoundContext, max_tokens: int) -> str:
     return _fitted(found, max_tokens, render, len, lambda item: len(_block(item, 999)) + 1)
 
 
-def context_line(values: Mapping[str, Any]) -> str:
-    """Return the text of an answer whose structured content is read as well."""
-    count = len(values["results"])
-    return f"{count} result{'s' * (count != 1)}, in the structured content."
-
-
 def _block(item: Item, rank: int) -> str:
     chunk = item["chunk"]
     return "\n".join(filter(None, (f"{rank}. {_head(chunk)}", indented(chunk["text"].strip("\n")))))

@@ -201,9 +201,9 @@ def _more(results: Results, shown: Fitted) -> str | None:
     return f"{results.total - after} more, less likely: offset={after}"
 
 
-def single_line(results: Results, count: int) -> str:
+def single_line(count: int, *, nothing_fits: bool = False) -> str:
     """Return the text of an answer whose structured content is read as well."""
-    if results.nothing_fits:
+    if nothing_fits:
         return "Nothing in the index fits this well; the nearest results are in the structured content."
     return f"{count} result{'s' * (count != 1)}, in the structured content."
 

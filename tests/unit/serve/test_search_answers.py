@@ -107,8 +107,10 @@ class TestShapes:
         assert values["warning"] == f"{NOTHING_FITS} Beware."
         for form in ("compact", "human"):
             assert fitted_text(answer, Corpus.CODE, form, 10**6).startswith(NOTHING_FITS)
-        assert single_line(answer, 1).startswith("Nothing in the index fits this well")
-        assert single_line(results(PLAIN), 1) == "1 result, in the structured content."
+        assert single_line(1, nothing_fits=answer.nothing_fits).startswith(
+            "Nothing in the index fits this well"
+        )
+        assert single_line(1) == "1 result, in the structured content."
 
     def test_where_nothing_fits_results_are_lines(self) -> None:
         answer = replace(results(HIT, PLAIN), nothing_fits=True)

@@ -203,8 +203,7 @@ def delete(reply: Reply, project: str | None, yes: bool) -> None:
 
 
 @command(yes=True)
-@click.option("--dry-run", is_flag=True, help="Show what would be deleted without deleting it.")
-def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
+def clean(reply: Reply, yes: bool) -> None:
     """Delete indexes whose project folder is gone.
 
     Asks first. An index that is being written is left alone.
@@ -213,7 +212,7 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
         orphans = find_orphans(engine.settings.home)
         if orphans and not reply.json:
             output.table([(shapes.size(orphan.size), orphan.name) for orphan in orphans])
-        if orphans and not dry_run:
+        if orphans:
             confirm(f"Delete {output.count(len(orphans), 'orphaned index')}?", yes, reply)
             orphans = delete_orphans(engine.settings.home)
     listed = [
@@ -221,10 +220,9 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
         for each in orphans
     ]
     freed = shapes.size(sum(orphan.size for orphan in orphans))
-    value = {"status": "dry_run" if dry_run else "success", "removed": listed}
-    told = f"{freed} would be freed." if dry_run else f"{freed} freed."
+    value = {"status": "success", "removed": listed}
     nothing = "Nothing to clean: every index belongs to a project."
-    reply.give(value | {"total": len(listed), "storageSize": freed}, told if listed else nothing)
+    reply.give(value | {"total": len(listed), "storageSize": freed}, f"{freed} freed." if listed else nothing)
 
 
 _READ = (

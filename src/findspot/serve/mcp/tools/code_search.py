@@ -124,7 +124,7 @@ def _rendered(
         return Answer(values, text)
     values = fitted_values(results, corpus, limit, full=form == "json", slim=slim)
     if shape == "only":
-        return Answer(values, single_line(results, len(values["results"])))
+        return Answer(values, single_line(len(values["results"]), nothing_fits=results.nothing_fits))
     link = _link(roots, values["results"][0]) if values["results"] else None
     room = limit - (token_count(json.dumps(link)) if link else 0)
     text = fitted_text(results, corpus, form, max(room, MIN_TOKENS // 2))

@@ -29,7 +29,6 @@ from findspot.serve.arguments import CHUNKS, choice, text
 from findspot.serve.chunk_answers import (
     MAX_CONTEXT_TOKENS,
     ask_chunks,
-    context_line,
     context_text,
     context_values,
 )
@@ -37,7 +36,7 @@ from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import find_project, from_index, working_folder
 from findspot.serve.mcp.tool import ICON, Answer, Arguments, Tool, failed, sent_schema
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.search_answers import COMPACT
+from findspot.serve.search_answers import COMPACT, single_line
 
 _log = get_logger("mcp")
 
@@ -91,7 +90,7 @@ def answer_from(
     limit = arguments["max_tokens"] or max_tokens
     values = context_values(found, limit, slim=shape == "slim")
     if shape == "only":
-        return Answer(values, context_line(values))
+        return Answer(values, single_line(len(values["results"])))
     if arguments["format"] == COMPACT:
         return Answer(values, context_text(found, limit))
     if shape == "slim":
