@@ -26,20 +26,17 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from findspot.catalogue.indexfile import definition_object, project_of
+from findspot.catalogue.indexfile import ToolSet, definition_object, project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources, without_literals
 from findspot.catalogue.tool_record import MAX_DESCRIPTION_CHARS, SEPARATOR, ToolDefinition
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import State, state_of
 from findspot.core.locks import HomeFile
 from findspot.core.paths import index_key
+from findspot.discover.secrets import MASK, masked
 from findspot.text.snippet import listed
-
-if TYPE_CHECKING:
-    from findspot.catalogue.indexfile import ToolSet
-
 
 _KEY_BYTES = 32
 
@@ -189,7 +186,6 @@ def _shown_argument(before: str, word: str, asks: bool) -> str:
 
 def _masked(text: str) -> str:
     """Mask secrets, but no blank, quote or character of a shell: they could hide a command."""
-    from findspot.discover.secrets import MASK, masked
 
     def hide(secret: str) -> str:
         runs = _ONE_WORD if _ONE_WORD.fullmatch(secret) else _RANDOM_RUN

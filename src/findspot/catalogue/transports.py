@@ -34,6 +34,7 @@ from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
 from findspot.core.errors import FindspotError, first_cause
 from findspot.core.paths import expanded
 from findspot.core.platforms import resolved
+from findspot.discover.secrets import redacted
 from findspot.text.json_text import readable
 
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
@@ -75,8 +76,6 @@ class ProcessNotes:
 
     def about(self, message: str) -> str:
         """Return a message with the exit status and the last line that the server wrote, without secrets."""
-        from findspot.discover.secrets import redacted
-
         lines = self._tail.decode("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         ended = f"exit status {self.status}" if self.status else ""
