@@ -15,7 +15,7 @@ from click.shell_completion import ShellComplete, get_completion_class
 from findspot.core.config import INDEX_FILE, check_committed, set_value, typed_value, unset_value
 from findspot.core.errors import IndexNotFoundError, InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.settings import BY_NAME, KEYS, PROJECT_FILE, Settings
-from findspot.embed.survey import Standing, survey
+from findspot.embed.survey import survey
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.options import COMPLETION_VARIABLE, Group, Reply, command, did_you_mean, together
@@ -175,10 +175,6 @@ def _spelled(value: Any) -> str:
 _PROVIDER = shapes.Shape({"provider": str, "chosen installed": bool, "detail": str, "leavesMachine": bool})
 
 
-def _model_object(standing: Standing) -> dict[str, Any]:
-    return _PROVIDER(standing) | {"sendsTo": standing.sends_to, "sizeBytes": standing.size_bytes}
-
-
 @command()
 def models(reply: Reply) -> None:
     """List the embedding providers: installed or not, size, and where texts go.
@@ -187,7 +183,11 @@ def models(reply: Reply) -> None:
     """
     with open_engine() as engine:
         standings = survey(engine.settings.embed)
-    value = {"providers": [_model_object(standing) for standing in standings]}
+    value = {
+        "providers": [
+            _PROVIDER(each) | {"sendsTo": each.sends_to, "sizeBytes": each.size_bytes} for each in standings
+        ]
+    }
     columns = "provider used=chosen ready=installed size=sizeBytes texts_go_to=sendsTo"
     if reply.table(value, "providers", columns, "There are none."):
         output.line()

@@ -122,16 +122,11 @@ def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options:
 
 
 def _record(root: Path, corpus: Corpus, results: Results) -> None:
-    places = [{"path": hit.path, "line": hit.focus or hit.span.start} for hit in results.hits]
-    activity.note_call(
-        activity.COMMAND_LINE,
-        root,
-        "docs" if corpus is Corpus.DOCS else "search",
-        {"query": results.query},
-        {"results": places},
-        tokens=sum(len(hit.text) for hit in results.hits) // activity.CHARS_PER_TOKEN,
-        duration_ms=results.elapsed_ms,
-    )
+    places = tuple(f"{hit.path}:{hit.focus or hit.span.start}" for hit in results.hits)
+    tool = "docs" if corpus is Corpus.DOCS else "search"
+    tokens = sum(len(hit.text) for hit in results.hits) // activity.CHARS_PER_TOKEN
+    about = activity.COMMAND_LINE, str(root), tool, results.query
+    activity.note(activity.Entry(*about, places, len(places), "ok", results.elapsed_ms, tokens))
 
 
 def _print(text: str, form: str | None) -> None:

@@ -275,16 +275,12 @@ def call(
     started = time.perf_counter()
     with open_engine() as engine:
         outcome = anyio.run(called)
-    activity.note_call(
-        activity.COMMAND_LINE,
-        None,
-        activity.CALL_TOOL,
-        {"name": name},
-        {},
-        tokens=len(json.dumps(outcome.result)) // activity.CHARS_PER_TOKEN,
-        duration_ms=(time.perf_counter() - started) * 1000,
-        failed=outcome.is_error,
+    took_ms, tokens = (
+        (time.perf_counter() - started) * 1000,
+        len(json.dumps(outcome.result)) // activity.CHARS_PER_TOKEN,
     )
+    about = activity.COMMAND_LINE, "", activity.CALL_TOOL, name
+    activity.note(activity.Entry(*about, (), 0, "error" if outcome.is_error else "ok", took_ms, tokens))
     reply.answer_program(outcome.result, int(outcome.is_error))
     _show(outcome.result)
     raise click.exceptions.Exit(int(outcome.is_error))
