@@ -84,11 +84,8 @@ class TestWhoIsLetIn:
         assert post(address, Content_Type="text/plain").status in (400, 415)
         assert post(address, HELLO | {"id": 2}, Mcp_Session_Id="unknown").status in (400, 404)
 
-    @pytest.mark.parametrize("how", ["flag", "environment"])
-    def test_a_token(self, home: Path, empty_folder: Path, how: str) -> None:
-        options = ("--token", TOKEN) if how == "flag" else ()
-        settings = {"FINDSPOT_HTTP_TOKEN": TOKEN} if how == "environment" else {}
-        with serving(home, empty_folder, *options, **settings) as address:
+    def test_a_token(self, home: Path, empty_folder: Path) -> None:
+        with serving(home, empty_folder, FINDSPOT_HTTP_TOKEN=TOKEN) as address:
             refused = post(address)
             assert (refused.status, refused.headers["WWW-Authenticate"]) == (401, "Bearer")
             assert post(address, Authorization="Bearer wrong").status == 401

@@ -67,7 +67,10 @@ def team(
     team_home: Path, projects: dict[str, Path], tokens: Path, portal: BlockingPortal
 ) -> Iterator[tuple[str, Join]]:
     """A read-only server that was started in the project that few may see, and a way to join it."""
-    with serving(team_home, projects["new"], "--token", ALL) as address, join(portal, address, ALL) as admin:
+    with (
+        serving(team_home, projects["new"], FINDSPOT_HTTP_TOKEN=ALL) as address,
+        join(portal, address, ALL) as admin,
+    ):
         for name in ("shop", "secret"):
             assert (
                 admin.values("index_codebase", path=str(projects[name]), confirm=True)["status"] == "success"

@@ -50,9 +50,9 @@ def test_where_the_token_comes_from(home: Path, make: MakeFolder, findspot: Prog
         assert post(door.address).status == 401
         assert post(door.address, Authorization="Bearer kept-in-a-file").status == 200
     assert findspot("serve", "--http", "--token-file", folder / "none", cwd=folder).code != 0
-    refused = findspot("serve", "--token", "x", cwd=folder)
-    assert (refused.code, "--token needs --http" in refused.err) == (2, True)
-    for options in (["--token-file", "x"], ["--no-token"], ["--tokens", "x"]):
+    refused = findspot("serve", "--token-file", "x", cwd=folder)
+    assert (refused.code, "--token-file needs --http" in refused.err) == (2, True)
+    for options in (["--no-token"], ["--tokens", "x"]):
         in_process = CliRunner().invoke(program, ["serve", *options])
         assert (in_process.exit_code, f"{options[0]} needs --http" in in_process.output) == (2, True)
 

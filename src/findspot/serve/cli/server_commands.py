@@ -71,11 +71,10 @@ _serving_options = together(
         help="Serve streamable HTTP instead, at /mcp. Default: 127.0.0.1:8765.",
     ),
     click.option(
-        "--token",
-        help="Bearer token that HTTP clients must send. Other users of the machine can see it in the process "
-        "list: prefer --token-file or FINDSPOT_HTTP_TOKEN. Default: a new one, which is printed.",
+        "--token-file",
+        metavar="FILE",
+        help="File of the bearer token that clients must send, else FINDSPOT_HTTP_TOKEN, else a new one.",
     ),
-    click.option("--token-file", metavar="FILE", help="File that holds the bearer token."),
     click.option("--no-token", is_flag=True, help="Let in every user of this machine without a token."),
     click.option(
         "--tokens",

@@ -334,7 +334,6 @@ def run(
     terms: Terms,
     beside: Beside,
     *,
-    token: str | None,
     token_file: str | None,
     tokens: str | None,
     no_token: bool,
@@ -352,7 +351,7 @@ def run(
             hint="Leave out --no-token, or serve on 127.0.0.1.",
         )
     listed = tokens or settings.tokens_file
-    grants, new_token = (None, None) if no_token else _grants(token or settings.token, token_file, listed)
+    grants, new_token = (None, None) if no_token else _grants(settings.token, token_file, listed)
     limits = Limits(settings.requests_per_second, settings.concurrent_requests) if listed else None
     engine = Engine(watching=True)
     with listen(host, port, "`findspot serve --http HOST:PORT`") as listener:
