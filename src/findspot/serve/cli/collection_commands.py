@@ -63,7 +63,8 @@ def search_chunks(
     reply: Reply, words: tuple[str, ...], project: str | None, *, max_tokens: int | None, **options: Any
 ) -> None:
     """Search the project's chunk files, or without any its index, as the tool `cortex_search` does."""
-    options |= {name: _listed(options[name]) for name in ("tags", "chunk_types")}
+    for name in ("tags", "chunk_types"):
+        options[name] = tuple(filter(None, map(str.strip, (options[name] or "").split(","))))
     with open_engine() as engine:
         root = engine.detect("." if project is None else project).root
         found = ask_chunks(engine.chunks(root), " ".join(words), options)
@@ -73,10 +74,6 @@ def search_chunks(
         output.line(line)
     if found.stats is not None:
         output.note(", ".join(f"{name}: {value}" for name, value in found.stats.items()), dim=True)
-
-
-def _listed(names: str | None) -> tuple[str, ...]:
-    return tuple(filter(None, (name.strip() for name in (names or "").split(","))))
 
 
 _STDIN = "-"

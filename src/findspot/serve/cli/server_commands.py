@@ -218,10 +218,7 @@ def stats(reply: Reply, days: int | None) -> None:
 @click.option("--client", metavar="NAME", help="Only questions of this client.")
 @click.option("--days", type=click.IntRange(1), metavar="DAYS", help="Only the last DAYS days.")
 @click.option("--clear", is_flag=True, help="Delete the record.")
-@click.option("--project", metavar="PATH", help="Only questions about this project.")
-def activity_(
-    reply: Reply, *, limit: int, client: str | None, days: int | None, clear: bool, project: str | None
-) -> None:
+def activity_(reply: Reply, *, limit: int, client: str | None, days: int | None, clear: bool) -> None:
     """Show what assistants asked on this machine, and which answers they got.
 
     The newest come first. The record stays on this machine, for 90 days and 5,000 questions. Turn it off
@@ -229,8 +226,7 @@ def activity_(
     """
     if clear:
         activity.clear()
-    root = str(project_root(project)) if project else ""
-    matching = activity.entries(project=root, client=client or "", days=days)
+    matching = activity.entries(client=client or "", days=days)
     shown, summed, on = matching[:limit], activity.summary(matching), activity.recording()
     listed = list(map(ACTIVITY, shown))
     reply.answer_program({"recording": on, "summary": summed, "activity": listed})

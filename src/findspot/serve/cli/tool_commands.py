@@ -29,7 +29,7 @@ from findspot.catalogue.server_sources import (
     find_configurations,
     name_problem,
 )
-from findspot.catalogue.tool_record import SEPARATOR, SearchMode, ToolDefinition, ToolSearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolDefinition, ToolSearchOptions
 from findspot.core.errors import InvalidArgumentError, first_cause
 from findspot.core.files import parse_json
 from findspot.core.paths import home_folder
@@ -148,18 +148,15 @@ def show(reply: Reply, name: str, project: str | None) -> None:
 
 @command("log", group=tools)
 @option_of("limit", count("Calls to show", 1, default=20), "-n")
-@click.option("--server", metavar="NAME", help="Only calls to this server.")
 @click.option("--clear", is_flag=True, help="Delete the log.")
-def log(reply: Reply, limit: int, server: str | None, clear: bool) -> None:
+def log(reply: Reply, limit: int, clear: bool) -> None:
     """Show the newest calls to tools: when, how long, how large in tokens, and how each ended.
 
     They are a part of what `findspot activity` shows, which holds no arguments and no answers.
     """
     if clear:
         activity.clear(activity.CALL_TOOL)
-    calls = activity.entries(tool=activity.CALL_TOOL)
-    own = [each for each in calls if server is None or each.question.startswith(f"{server}{SEPARATOR}")]
-    value = {"calls": list(map(CALL, own[:limit]))}
+    value = {"calls": list(map(CALL, activity.entries(limit, tool=activity.CALL_TOOL)))}
     columns = "time tool result=outcome ms=durationMs tokens client"
     reply.table(value, "calls", columns, "No calls have been logged.")
 

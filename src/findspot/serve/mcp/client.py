@@ -8,6 +8,7 @@ with the answer. In a task it waits with the task until the client fetches it.
 from __future__ import annotations
 
 import hashlib
+import uuid
 import warnings
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -30,7 +31,7 @@ from findspot.core.model import LINKING, Progress
 from findspot.core.settings import ServeSettings
 from findspot.llm import Completion, Prompt, Sample
 from findspot.serve.mcp.access import Grant, grant_of
-from findspot.serve.mcp.sdk import Context, connection_memory, is_cancelled, notify, on_disconnect, session_of
+from findspot.serve.mcp.sdk import Context, connection_memory, is_cancelled, notify, on_disconnect
 from findspot.serve.mcp.tasks import RELATED_TASK, Status, Task
 
 _log = get_logger("mcp")
@@ -44,7 +45,7 @@ FORWARD_BOTH = frozenset({"github-copilot-developer"})
 """Clients that give their model both forms of an answer, by the name that they connect with."""
 
 _ROOTS, _DECLINED, _LOG_LEVEL = "findspot.roots", "findspot.declined", "findspot.log_level"
-_IS_FOLLOWED = "findspot.is_followed"
+_IS_FOLLOWED, _OWNER = "findspot.is_followed", "findspot.owner"
 _LEVELS = get_args(types.LoggingLevel)
 """The least important first."""
 _REPORT_EVERY_S = 0.2
@@ -107,7 +108,7 @@ class Client:
         pipe's or its token's.
         """
         if not self.modern:
-            return session_of(self._context)
+            return str(self.memory.setdefault(_OWNER, uuid.uuid4().hex))
         if self._context.request is None:
             return str(self._context.lifespan_context)
         return "" if self.grant is None else f"token {self.grant.name}"

@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,6 @@ from findspot.serve.mcp.tools import all_tools
 _log = get_logger("access")
 
 PATH, HEALTH, CARD = "/mcp", "/health", "/mcp/server-card"
-MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_SESSIONS = 1_000
 
 _COUNTED = "findspot.counted"
@@ -180,9 +178,7 @@ class Gate:
         guarded = replace(terms, guarded=grants is not None)
         self.server = make_server(registry, engine, guarded, ending=self._stopping)
         self.server.middleware.append(self._count_sessions)
-        self._sessions = StreamableHTTPSessionManager(
-            self.server, max_request_body_size=MAX_BODY_BYTES, max_sessions=MAX_SESSIONS
-        )
+        self._sessions = StreamableHTTPSessionManager(self.server, max_sessions=MAX_SESSIONS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         issuer = self._grants.issuer if self._grants else None
@@ -239,7 +235,8 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if (grant := scope.get(IN_SCOPE)) is not None:
-            scope["user"] = _user(grant.name)
+            # By it, the SDK ties sessions to the token that opened them.
+            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[]))
             if grant.repositories:
                 repositories = await to_thread.run_sync(self._engine.repositories)
                 scope[IN_SCOPE] = grant.located(repositories)
@@ -292,12 +289,6 @@ class Gate:
         return await call_next(ctx)
 
 
-@lru_cache(1_000)
-def _user(name: str) -> AuthenticatedUser:
-    """Return the user by which the SDK ties sessions to the token that opened them."""
-    return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
-
-
 def _refuse_session(scope: Scope) -> None:
     """Raise for a request that the protocol's library takes for the first of a session."""
     headers = Headers(scope=scope)
@@ -325,14 +316,10 @@ The token is new for this run. To keep one, set FINDSPOT_HTTP_TOKEN or use --tok
 """
 
 
-Beside = Callable[[Engine], contextlib.AbstractContextManager[None]]
-"""What else a process does with the engine while it serves."""
-
-
 def run(
     address: str,
     terms: Terms,
-    beside: Beside,
+    beside: Callable[[Engine], contextlib.AbstractContextManager[None]],
     *,
     token_file: str | None,
     tokens: str | None,
@@ -340,7 +327,7 @@ def run(
 ) -> None:
     """Serve until a signal comes; the address goes to standard error once it is bound.
 
-    Without any option about tokens, one is made.
+    `beside` is what else the process does with the engine. Without any option about tokens, one is made.
     """
     keep_log(home_folder() / "logs", settings_here().log.level)
     settings = settings_here().http

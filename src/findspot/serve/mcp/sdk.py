@@ -6,7 +6,6 @@ changes one fails there, and is adapted to here.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -20,14 +19,6 @@ Context = ServerRequestContext[Any, Any]
 def connection_memory(context: Context) -> dict[str, Any]:
     """Return the values that are remembered for as long as the client stays connected."""
     return context.session._connection.state
-
-
-_OWNER = "findspot.owner"
-
-
-def session_of(context: Context) -> str:
-    """Return an id of the connection that a request came over."""
-    return str(connection_memory(context).setdefault(_OWNER, uuid.uuid4().hex))
 
 
 def on_disconnect(context: Context, action: Callable[[], object]) -> None:

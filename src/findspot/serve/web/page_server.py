@@ -97,7 +97,8 @@ class Guard:
         if scope["method"] not in _READING and "origin" not in headers and not self._is_bearer(headers):
             return refused, scope
         if self._in_address(scope):
-            location = {"Location": f"{self._below}/", "Set-Cookie": self._set_cookie()}
+            cookie = f"{self._cookie}={self._token.decode()}; Path={self._below}/; HttpOnly; SameSite=Strict"
+            location = {"Location": f"{self._below}/", "Set-Cookie": cookie}
             return Response(status_code=303, headers=location), scope
         below, _, rest = path[1:].partition("/")
         is_below = hmac.compare_digest(f"/{below}".encode(), self._below.encode())
@@ -134,9 +135,6 @@ class Guard:
         except CookieError:
             return b""
         return held.value.encode() if held else b""
-
-    def _set_cookie(self) -> str:
-        return f"{self._cookie}={self._token.decode()}; Path={self._below}/; HttpOnly; SameSite=Strict"
 
 
 def run(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import anyio.to_thread
@@ -70,12 +69,9 @@ async def _cortex_search(call: Call, arguments: Arguments) -> Answer:
 async def _chunks_of_client(call: Call) -> ProjectChunks | None:
     """Return the first folder of the client that has chunk files; without roots, the working directory."""
     folders = await call.client.folders() or [working_folder()]
-    return await call.quick(lambda engine: _with_files(engine, folders))
-
-
-def _with_files(engine: Engine, folders: list[Path]) -> ProjectChunks | None:
-    searchers = (engine.chunks(folder) for folder in folders)
-    return next((chunks for chunks in searchers if chunks.has_files), None)
+    return await call.quick(
+        lambda engine: next((each for each in map(engine.chunks, folders) if each.has_files), None)
+    )
 
 
 def answer_from(
