@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from findspot.core.model import CodeReference, Hit, Mode, Results, Span
-from findspot.serve.cli.listing import show_notes, show_results
+from findspot.serve.cli.search_commands import show_notes, show_results
 
 TEXT = "\n".join(f"line {number}" for number in range(1, 31))
 HIT = Hit("a.py", Span(1, 30), TEXT, 0.9, "function", "text", breadcrumb="Outer > inner")

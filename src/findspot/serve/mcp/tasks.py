@@ -53,14 +53,13 @@ class Question:
     answered: anyio.Event = field(default_factory=anyio.Event)
 
 
-Tell = Callable[["Task"], Awaitable[None]]
-"""Called with a task whenever its status changes, to notify the client; some clients poll instead."""
-
-
 class Task:
     """One piece of work, from its beginning until its result is forgotten."""
 
-    def __init__(self, owner: str, ttl_ms: int | None = None, tell: Tell | None = None) -> None:
+    def __init__(
+        self, owner: str, ttl_ms: int | None = None, tell: Callable[[Task], Awaitable[None]] | None = None
+    ) -> None:
+        """`tell` is called when the status changes, to notify the client; some clients poll instead."""
         self.id = uuid.uuid4().hex
         self.owner = owner
         self.ttl_ms = min(ttl_ms or DEFAULT_TTL_MS, MAX_TTL_MS)
