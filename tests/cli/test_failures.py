@@ -59,7 +59,8 @@ def test_no_project_around(findspot: Program, tmp_path: Path) -> None:
     assert alone.code == 0
     assert "Without a command, `findspot` asks what to search for." in alone.err
 
-    assert "/etc belongs to the system" in findspot("search", "x", cwd=Path("/etc")).err
+    for system in ("/etc", "/usr/bin"):
+        assert f"{system} belongs to the system" in findspot("search", "x", cwd=Path(system)).err
     home = findspot("search", "x", env={"HOME": str(tmp_path)})
     assert f"{tmp_path} is your home folder, and is no project." in home.err
 

@@ -20,7 +20,8 @@ from findspot.core.facts import DEFAULT, LOCAL, TYPING, WHOLE, ImportFact
 MAX_SHOWN_CHARS = 120
 
 _COMMENT = re.compile(r"#[^\n]*|//[^\n]*")
-_FUNCTIONS = re.compile("function|method|lambda|closure")
+FUNCTIONS = re.compile("function|method|lambda|closure")
+"""Types of nodes that run only when they are called, and return what is returned inside of them."""
 _RUST_ROOTS = ("main.rs", "lib.rs", "mod.rs")
 """Files whose modules lie beside them rather than in a folder of their name."""
 
@@ -105,7 +106,7 @@ def _mark(statement: Statement) -> str:
             condition = statement.text(outer.child_by_field_name("condition"))
             if condition.rpartition(".")[2] == "TYPE_CHECKING":  # which is never true
                 return TYPING
-        if _FUNCTIONS.search(outer.type):
+        if FUNCTIONS.search(outer.type):
             mark = LOCAL
         inner, outer = outer, outer.parent
     return mark

@@ -50,7 +50,7 @@ from findspot.chunk.expressions import (
     type_names,
 )
 from findspot.chunk.grammars import Captures, Grammar
-from findspot.chunk.imports import read_imports
+from findspot.chunk.imports import FUNCTIONS, read_imports
 from findspot.chunk.symbols import Definition, FileSymbols, Imported, end_row, insert_definitions, text_of
 from findspot.core.facts import (
     ALIASED,
@@ -477,8 +477,6 @@ _APART = {"raise": "raise"}
 """What a reference is kept as beside that to the name alone."""
 _RANK: dict[str, int] = {Relation.TYPE_USE: 0, Relation.CALL: 1, Relation.INHERIT: 2, Relation.DECORATE: 3}
 """The better word for one place wins: a decorator is called, a type is used where it is made."""
-_FUNCTIONS = re.compile("function|method|lambda|closure")
-"""Types of nodes that return what is returned inside of them."""
 
 
 def read_references(
@@ -706,7 +704,7 @@ def _returns_from(reading: Reading, node: Node, owner: int) -> bool:
     if body is None or (reading.language == "python" and reading.definitions[owner].kind in _CALLED):
         return True  # each function of Python that returns something is a definition
     around = node.parent
-    while around is not None and not _FUNCTIONS.search(around.type):
+    while around is not None and not FUNCTIONS.search(around.type):
         around = around.parent
     inner = around.child_by_field_name("body") if around is not None else None
     return inner is None or inner.start_byte == body

@@ -117,18 +117,19 @@ def _detected(engine: Engine, *, ask: bool, may_ask: bool) -> Asked:
     return engine.project(_choose_folder() if may_ask else _unmarked_folder())
 
 
-_OF_THE_SYSTEM = [(name,) for name in ("bin", "boot", "dev", "etc", "lib", "proc", "run", "sbin", "sys")]
+_OF_THE_SYSTEM = frozenset({"bin", "boot", "dev", "etc", "lib", "proc", "run", "sbin", "sys", "usr"})
 
 
 def _unmarked_folder() -> Path:
     """Return the working folder, if it has code in it; else say why it cannot be meant."""
     here, home = working_folder(), expanded("~").resolve()
+    top = next((part for part in here.parts[1:] if part != "usr"), "usr")
     why = ""
     if home.is_relative_to(here):
         why = f"{here} {'is' if here == home else 'holds'} your home folder, and is no project."
     elif not any(here.iterdir()):
         why = f"{here} is empty."
-    elif here.parts[1:2] in _OF_THE_SYSTEM or is_denied(here.name, folder=True):
+    elif top in _OF_THE_SYSTEM or is_denied(here.name, folder=True):
         why = f"{here} belongs to the system or to a tool, and is no project."
     elif holds_code(here):
         output.note(f"No .git or manifest is here or above: {here} is taken for the project.")
