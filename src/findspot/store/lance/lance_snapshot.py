@@ -411,9 +411,6 @@ class PublishedFacts(FactRows):
         names = {row[0] for row in self._rows.all(NAMES_TABLE, ("name",), "defined > 0")}
         return sorted(name for name in names if " " not in name)
 
-    def widely_used(self, most: int) -> list[str]:
-        return []  # counting them would read the whole table
-
     def is_defined(self, name: str) -> bool:
         return " " not in name and bool(self.files_defining(name))
 
