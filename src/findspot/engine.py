@@ -16,9 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.indexfile import INDEX_PATH
-from findspot.chunkfiles.searcher import ProjectChunks
 from findspot.core.config import configured_roots, load_settings
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.log import get_logger
@@ -33,7 +30,6 @@ from findspot.discover.checkouts import (
     projects_in,
     repositories_in,
 )
-from findspot.documents.named_indexes import NamedIndexes
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import OpenModels
 from findspot.index_folders import covering_root, known_repositories, list_indexes
@@ -41,7 +37,10 @@ from findspot.project import Project
 from findspot.workspace import KnownWorkspaces, Workspace
 
 if TYPE_CHECKING:
+    from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.server_pool import ServerPool
+    from findspot.chunkfiles.searcher import ProjectChunks
+    from findspot.documents.named_indexes import NamedIndexes
 
 _log = get_logger("engine")
 
@@ -119,6 +118,8 @@ class Engine:
         """The named full-text indexes: those of this process and those on disk."""
         with self._guard:
             if self._documents is None:
+                from findspot.documents.named_indexes import NamedIndexes  # few ask for these
+
                 settings = self.settings
                 folder = settings.home / "documents"
                 self._documents = NamedIndexes(folder, settings.documents.max_memory_bytes)
@@ -126,6 +127,8 @@ class Engine:
 
     def chunks(self, path: str | Path) -> ProjectChunks:
         """Return the chunks of the project at a folder: of its chunk files, or of its index."""
+        from findspot.chunkfiles.searcher import ProjectChunks
+
         project = self.project(path)
         with self._guard:
             if project.root not in self._chunks:
@@ -142,6 +145,9 @@ class Engine:
         """Return the MCP tools known in a folder: those indexed for the project around it, and the user's
         own.
         """
+        from findspot.catalogue.catalogue import Catalogue
+        from findspot.catalogue.indexfile import INDEX_PATH
+
         folder = project_root(start)
         around = [f for f in folders_around(folder) if f != Path.home() and (f / INDEX_PATH).is_file()]
         root = around[0] if around else find_root(folder) or folder

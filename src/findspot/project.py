@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from findspot.core.errors import IndexCorruptError, IndexNotFoundError
 from findspot.core.files import folder_bytes
@@ -35,10 +36,8 @@ from findspot.history.project_history import ProjectHistory
 from findspot.index_folders import repository_of
 from findspot.indexer import Indexer, refresh_waiting, require_index
 from findspot.indexing.delta import pending
-from findspot.llm import Sample, choose_model
 from findspot.package_indexes import PackageIndexes
 from findspot.publishing.published_history import PublishedHistory
-from findspot.research.assisted_search import assisted_search
 from findspot.research.findings import DEFAULT_DEPTH, Context, Findings, Focus, Inquiry
 from findspot.research.investigate import find_context, investigate
 from findspot.research.task_signals import Request
@@ -50,6 +49,9 @@ from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
 from findspot.sync.strategies import Lazy, strategy_note
 from findspot.sync.supervisor import LOCK_NAME, Supervisor
+
+if TYPE_CHECKING:
+    from findspot.llm import Sample
 
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
@@ -217,6 +219,9 @@ class Project:
         if not wanted:
             with self.reader() as reader:
                 return reader.search(query)
+        from findspot.llm import choose_model  # which brings a client of HTTP
+        from findspot.research.assisted_search import assisted_search
+
         return assisted_search(self.reader, query, wanted, choose_model(self.settings.llm, client))
 
     def research(
