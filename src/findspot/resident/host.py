@@ -202,8 +202,7 @@ class Host:
             try:
                 with on_behalf_of(caller):
                     terms = terms_of(list(greeting["arguments"]), self.engine)
-                    if terms.asks_projects:
-                        prepare_soon(self.engine)
+                    prepare_soon(self.engine, terms)
             except RefusedError as error:
                 _say(connection, {"refused": str(error), "code": error.code})
                 return

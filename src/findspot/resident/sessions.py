@@ -39,8 +39,10 @@ _FIRST_ANSWERS_S = 0.5
 """A client is greeted before the project that it is in is loaded."""
 
 
-def prepare_soon(engine: Engine) -> None:
+def prepare_soon(engine: Engine, terms: Terms) -> None:
     """Watch the indexed project that the client is in, and load what its first question needs."""
+    if terms.toolsets in (("cortex",), (CATALOGUE_TOOLSET,)):
+        return  # no tool is asked about a project
 
     def prepare() -> None:
         with contextlib.suppress(FindspotError, OSError):
@@ -119,8 +121,7 @@ class InProcess:
         self._sessions = Sessions(self._engine)
         self._session = self._sessions.open(connection, terms)
         self.reading_tools = self._sessions.reading_tools
-        if terms.asks_projects:
-            prepare_soon(self._engine)
+        prepare_soon(self._engine, terms)
 
     def join(self) -> None:
         wait([self._session])

@@ -108,7 +108,8 @@ SYNTHESIS = Shape(
 def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
     """Return the structured answer for an assistant; where nothing fits, it says so first."""
     first = {"warning": NOTHING_FITS} if results.nothing_fits else {}
-    listed = [lean_result(hit, code=place < shown.with_code) for place, hit in enumerate(shown.hits)]
+    forms = ((LEAN if place < shown.with_code else LINE) for place in range(len(shown.hits)))
+    listed = [form(hit) for form, hit in zip(forms, shown.hits, strict=True)]
     answer = {"results": listed, **_about(results), **known(more=_more(results, shown))}
     return first | answer | _warning(results)
 
@@ -121,11 +122,6 @@ def _about(results: Results) -> dict[str, Any]:
         "searchMode": results.mode.value,
         **assistance_object(results),
     }
-
-
-def lean_result(hit: Hit, *, code: bool) -> dict[str, Any]:
-    """Return one result: with its code and what belongs to it, or with a single line as its text."""
-    return (LEAN if code else LINE)(hit)
 
 
 def full_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any]:
@@ -254,8 +250,8 @@ def _fitted_values(
         return values, answer, shown
 
     def measure(hit: Hit, code: bool) -> int:
-        result = FULL[corpus](hit) if full else lean_result(hit, code=code)
-        return len(encoded(result)) + len(", ")
+        form = FULL[corpus] if full else LEAN if code else LINE
+        return len(encoded(form(hit))) + len(", ")
 
     return fitted(
         results, max_tokens, render, lambda made: len(encoded(made[0])), measure,

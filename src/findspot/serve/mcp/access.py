@@ -36,7 +36,6 @@ from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.log import get_logger
 from findspot.core.model import IndexStatus
 from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, expanded, index_key, project_root
-from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.discover.checkouts import repository_address
 from findspot.engine import Engine
 from findspot.index_folders import covering_root
@@ -303,11 +302,6 @@ class Terms:
     guarded: bool = False
     toolsets: tuple[str, ...] = ()
     """The toolsets to offer; those of the settings if empty."""
-
-    @property
-    def asks_projects(self) -> bool:
-        """Whether some tool may be asked about the project that the client is in."""
-        return self.toolsets not in (("cortex",), (CATALOGUE_TOOLSET,))
 
 
 OPEN = Terms()

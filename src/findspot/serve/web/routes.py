@@ -233,7 +233,9 @@ def routes(page: PageProjects) -> list[Route]:
         "/api/search": _search_several,
         "/api/projects/{id}": _project,
         "/api/projects/{id}/search": _search,
-        "/api/projects/{id}/file": _file,
+        "/api/projects/{id}/file": lambda page, request: source_object(
+            _asked(page, request), request.query_params.get("path", "")
+        ),
         "/api/projects/{id}/skipped": _skipped,
         "/api/projects/{id}/map": _map,
         "/api/projects/{id}/imports": _imports,
@@ -368,10 +370,6 @@ def _dependencies(page: PageProjects, request: Request) -> dict[str, Any]:
     packages = _asked(page, request).packages
     indexed = packages.indexed()
     return {"dependencies": [p.as_dict() | {"indexed": p.label in indexed} for p in packages.listed()]}
-
-
-def _file(page: PageProjects, request: Request) -> dict[str, Any]:
-    return source_object(_asked(page, request), request.query_params.get("path", ""))
 
 
 def _skipped(page: PageProjects, request: Request) -> dict[str, Any]:
