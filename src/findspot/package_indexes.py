@@ -22,10 +22,8 @@ from findspot.core.files import folder_bytes, make_private_dir, read_below, remo
 from findspot.core.model import Corpus, Query, Results
 from findspot.core.paths import SCHEME, home_folder, stat_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.dependencies.external_symbols import find_symbol
 from findspot.dependencies.npm_packages import built_files
 from findspot.dependencies.package import NPM, PYPI, Dependency, normalised
-from findspot.dependencies.package_modules import PackageFiles, absent, providing
 from findspot.dependencies.project_dependencies import list_dependencies
 from findspot.dependencies.python_packages import top_names
 from findspot.embed.provider_registry import OpenEmbedder
@@ -124,6 +122,9 @@ class PackageIndexes:
 
         Of a package that cannot be read, return its name and the reason.
         """
+        from findspot.dependencies.external_symbols import find_symbol  # which need the graph
+        from findspot.dependencies.package_modules import PackageFiles, absent, providing
+
         opened: dict[str, PackageFiles] = {}
         with contextlib.ExitStack() as stack:
 

@@ -39,8 +39,6 @@ from findspot.indexing.delta import pending
 from findspot.package_indexes import PackageIndexes
 from findspot.publishing.published_history import PublishedHistory
 from findspot.research.findings import DEFAULT_DEPTH, Context, Findings, Focus, Inquiry
-from findspot.research.investigate import find_context, investigate
-from findspot.research.task_signals import Request
 from findspot.search.freshness import Disk, IndexedText
 from findspot.search.reader import IndexReader
 from findspot.store.database import JOURNAL_NOTE
@@ -52,6 +50,7 @@ from findspot.sync.supervisor import LOCK_NAME, Supervisor
 
 if TYPE_CHECKING:
     from findspot.llm import Sample
+    from findspot.research.task_signals import Request
 
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
@@ -237,6 +236,8 @@ class Project:
         inquiry = question if isinstance(question, Inquiry) else Inquiry(question, depth, focus)
         waiting = self._supervisor.waiting if self._supervisor is not None else frozenset()
         cancel = cancel or CancelToken()
+        from findspot.research.investigate import investigate  # a search starts without it
+
         with self._graph_reader(progress, cancel) as reader:
             findings = investigate(reader, inquiry, progress, cancel)
             missing = [path for path in sorted(waiting - {""})[:_FEW_PATHS] if reader.lacks(path)]
@@ -245,6 +246,8 @@ class Project:
     def context(self, request: Request, cancel: CancelToken | None = None) -> Context:
         """Return what is needed next for a signal: regions with their reasons, or none if nothing fits."""
         cancel = cancel or CancelToken()
+        from findspot.research.investigate import find_context
+
         with self._graph_reader(ignore_progress, cancel) as reader:
             return find_context(reader, request, cancel)
 

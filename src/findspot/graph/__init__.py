@@ -1,18 +1,25 @@
-"""The reference graph: who calls, uses, imports, inherits, overrides and decorates what."""
+"""The reference graph: who calls, uses, imports, inherits, overrides and decorates what.
+
+Most processes that keep an index fresh have no reference to resolve: the package is imported without its
+modules, and they when they are first used.
+"""
 
 from __future__ import annotations
 
 import contextlib
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FindspotError
 from findspot.core.facts import Relation
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.graph import stored_edges
-from findspot.graph.edges import Edge, Node, Outline, Unresolved
-from findspot.graph.graph import Graph
-from findspot.store.snapshot import Snapshot
-from findspot.store.store_protocol import Store
-from findspot.store.writer import Writer
+
+if TYPE_CHECKING:
+    from findspot.graph.edges import Edge, Node, Outline, Unresolved
+    from findspot.graph.graph import Graph
+    from findspot.store.snapshot import Snapshot
+    from findspot.store.store_protocol import Store
+    from findspot.store.writer import Writer
 
 __all__ = ["Edge", "Graph", "Node", "Outline", "Relation", "Unresolved", "store_edges"]
 
@@ -32,6 +39,8 @@ def store_edges(
     with store.snapshot() as snapshot:
         if not snapshot.edges.pending():
             return
+    from findspot.graph import stored_edges
+
     stored_edges.store_edges(store, writer, cancel, stored_edges.FEW if few else None, progress)
 
 
@@ -62,7 +71,9 @@ def pending_note(snapshot: Snapshot) -> str | None:
 
 def given_up_note(snapshot: Snapshot) -> str | None:
     """Return how many references could not be followed, and in which files; None where all were."""
-    by_path = stored_edges.StoredEdges(snapshot).given_up()
+    from findspot.graph.stored_edges import StoredEdges
+
+    by_path = StoredEdges(snapshot).given_up()
     if not by_path:
         return None
     files, rest = ", ".join(sorted(by_path)[:_FEW]), len(by_path) - _FEW
@@ -70,3 +81,9 @@ def given_up_note(snapshot: Snapshot) -> str | None:
     count = sum(by_path.values())
     said = f"{count:,} references were" if count > 1 else "1 reference was"
     return f"{said} too involved to follow: in {files}{more}."
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{'graph' if name == 'Graph' else 'edges'}"), name)
