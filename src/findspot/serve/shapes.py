@@ -208,11 +208,12 @@ CATALOGUE = Shape(
     }
 )
 
+PARSED = Shape({"terms": [str], "must must_not phrases": [joined]})
 DOCUMENTS = Shape(
     {
         "results": [{"doc_id": str, "score": float, "highlights": [str], "metadata": dict}],
         "total_matches": int,
-        "query_parsed=query": {"terms": [str], "must must_not phrases": [joined]},
+        "query_parsed=query": PARSED,
     }
 )
 

@@ -81,7 +81,7 @@ class User:
 
         pool = ServerPool(self._home)
         try:
-            caller = ToolCaller(self._catalogue, pool, "test", lambda _record: None)
+            caller = ToolCaller(self._catalogue, pool)
             outcome = await caller.call(name, {}, confirm=confirm)
             return str(outcome.result["content"][0]["text"])
         finally:

@@ -391,6 +391,8 @@ def parse_address(address: str) -> tuple[str, int]:
         parts = urlsplit(f"//{spelled}")
         host, port = parts.hostname or DEFAULT_HOST, parts.port
         host.encode("idna")
+        if parts.netloc != spelled:
+            raise ValueError("a path")
     except ValueError:
         raise InvalidArgumentError(f"'{address}' is not an address. Use HOST:PORT.") from None
     return host, DEFAULT_PORT if port is None else port

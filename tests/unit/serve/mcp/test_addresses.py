@@ -25,7 +25,7 @@ def test_an_address(given: str, meant: tuple[str, int]) -> None:
     assert parse_address(given) == meant
 
 
-@pytest.mark.parametrize("given", ["host:port", "host:99999", "host:-1"])
+@pytest.mark.parametrize("given", ["host:port", "host:99999", "host:-1", "/proc/none/x", "localhost?x"])
 def test_no_address(given: str) -> None:
     with pytest.raises(InvalidArgumentError):
         parse_address(given)

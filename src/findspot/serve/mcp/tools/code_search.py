@@ -96,10 +96,12 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
     client = call.client.sampler() if assistance else None
 
     query = query_of(arguments, corpus=corpus, related=True)
+    adjusted, call.warnings = call.warnings, []  # said within the limit of tokens
 
     def answer(target: Target) -> Answer:
         results = target.asked.search(replace(query, under=target.under), assistance, client)
-        return _rendered(target.asked, results, arguments, corpus, call.client.name)
+        found = replace(results, warning=" ".join(filter(None, (*adjusted, results.warning))) or None)
+        return _rendered(target.asked, found, arguments, corpus, call.client.name)
 
     if not assistance and query.dependency is None:
         return await from_index(call, arguments["path"], answer, by_path=True)
