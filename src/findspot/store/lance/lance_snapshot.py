@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
 KEPT_BYTES = 44 << 20
 """Of chunks and other rows that are kept as they were read."""
-_MORE = 1.4
-"""Candidates per wanted one: lancedb's order differs a little from ours, and outlines are left out."""
+_SHARE, _ENOUGH = 0.6, 100
+"""Of the candidates that a local index gives, and their least number: each is read from where it lies."""
 _PROBES = 48
 """Lists of vectors that a search looks through, in memory: of the 20 nearest chunks it finds 0.999."""
 _COMMON, _MANY, _ALWAYS_ASKED = 0.1, 5_000, 4
@@ -190,7 +190,8 @@ class VersionRows:
                 listed = ", ".join(str(file.id) for file in allowed.files)
                 asked = asked.where(f"file_id IN ({listed})" if listed else "FALSE", prefilter=True)
             score = "_distance" if kind == "vector" else "_score"
-            found = asked.select(["number", "packed", score]).limit(top).to_arrow()
+            most = max(_ENOUGH, int(_SHARE * top))
+            found = asked.select(["number", "packed", score]).limit(most).to_arrow()
         for packed in _chunks_in(found):
             self._kept.put(packed.number, packed)
         numbers: Numbers = found.column("number").to_numpy().astype(np.int64)
@@ -246,7 +247,7 @@ class PublishedKeywords(KeywordReader):
         query = parts[0][1] if len(parts) == 1 else BooleanQuery(parts)
         by_id = self._rows.files.by_id
         allowed = None if only_files is None else self._rows.files.select([by_id[n] for n in only_files])
-        found = self._rows.search(CHUNK_TABLES[self._corpus], query, "fts", allowed, int(_MORE * top))
+        found = self._rows.search(CHUNK_TABLES[self._corpus], query, "fts", allowed, top)
         return distinct(found)
 
     def _parts_with(self, wanted: Numbers) -> Sequence[Postings]:
@@ -282,7 +283,7 @@ class PublishedVectors(VectorReader):
                 chosen = np.flatnonzero(both)
                 everything = chosen.size == np.count_nonzero(whole)
                 only = None if everything else files.select([files.by_id[n] for n in chosen.tolist()])
-                near = self._table.search(name, query.astype(np.float32), "vector", only, int(_MORE * top))
+                near = self._table.search(name, query.astype(np.float32), "vector", only, top)
                 found.append(near[of_lines(near)])
         return self._reader(np.concatenate(found)).nearest(query, allowed, top)
 
