@@ -58,7 +58,7 @@ from findspot.store.word_counts import Frequencies, Postings, distinct
 if TYPE_CHECKING:
     from lancedb.table import Table
 
-KEPT_BYTES = 44 << 20
+KEPT_BYTES = 12 << 20
 """Of chunks and other rows that are kept as they were read."""
 _SHARE, _ENOUGH = 0.6, 100
 """Of the candidates that a local index gives, and their least number: each is read from where it lies."""

@@ -71,8 +71,8 @@ _RIGHTS = (
     "Check the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE), when they expire, "
     "their rights to the bucket, and the clock of this machine."
 )
-INDEX_CACHE_BYTES = 64 << 20
-METADATA_CACHE_BYTES = 24 << 20
+INDEX_CACHE_BYTES = 128 << 20
+METADATA_CACHE_BYTES = 16 << 20
 """What lancedb keeps of indexes and of tables: the most that a reader's memory grows by."""
 
 KEEP_VERSIONS = timedelta(hours=1)
