@@ -135,7 +135,8 @@ class Workspace:
     def ask(self, work: Callable[[str, Project], T]) -> tuple[dict[str, T], str | None]:
         """Put a question to whom it is for; returns the answers by member, and who could not answer and why.
 
-        Where none answers, the reason of the first is raised.
+        Where none answers, the reason of the first is raised. Published indexes are asked at once, those on
+        this machine in turn: threads would be in each other's way.
         """
 
         def attempt(name: str) -> T | FindspotError:
@@ -146,9 +147,15 @@ class Workspace:
             except FindspotError as error:
                 return error
 
+        def waits(name: str) -> bool:
+            with contextlib.suppress(FindspotError):
+                return self.open(self.members[name]).index.shared is not None
+            return False
+
         with ThreadPoolExecutor(_THREADS, "members") as pool:
-            begun = {n: pool.submit(contextvars.copy_context().run, attempt, n) for n in self._asked}
-            outcomes = {name: future.result() for name, future in begun.items()}
+            elsewhere = filter(waits, self._asked)
+            begun = {n: pool.submit(contextvars.copy_context().run, attempt, n) for n in elsewhere}
+            outcomes = {n: begun[n].result() if n in begun else attempt(n) for n in self._asked}
         answers = {name: each for name, each in outcomes.items() if not isinstance(each, FindspotError)}
         failed = {name: each for name, each in outcomes.items() if isinstance(each, FindspotError)}
         if not answers:
@@ -167,32 +174,32 @@ class Workspace:
             return replace(results, warning=_joined(results.warning, self._elsewhere(query, results)))
         name = (query.similar_to or "").partition("/")[0]
         asked = replace(self, members={name: self.members[name]}) if name in self.members else self
-        answers, not_asked, left_out = asked._answers(first_page(query))
+        answers, fits, left_out = asked._answers(first_page(query))
         notes = [f"{name}: {each.warning}" for name, each in answers.items() if each.warning and each.hits]
         warnings = [left_out, *notes[:_FEW]]
-        results = merge(query, list(answers.values()), warnings, not_asked=not_asked)
+        results = merge(query, list(answers.values()), warnings, fits)
         if not wanted or not results.hits:
             return results
         name = str(results.hits[0].project)
         helped = _outside(name, self.open(self.members[name]).search(_inside(name, query), wanted, client))
         return replace(results, expansion=helped.expansion, synthesis=helped.synthesis)
 
-    def _answers(self, query: Query) -> tuple[dict[str, Results], list[Mapping[str, float]], str | None]:
-        """Return the answers of the members that the best hits can come from, how much the others use the
-        question's words, and who could not answer.
+    def _answers(self, query: Query) -> tuple[dict[str, Results], list[Fit], str | None]:
+        """Return the answers of the members that the best hits can come from, what a first look said of
+        these and then of the others, and who could not answer.
 
-        Of many members a first look chooses; for what is looked up everywhere, all are asked.
+        Of many members the look chooses; for what is looked up everywhere, all are asked.
         """
-        is_everywhere = query.mode is Mode.REGEX or query.dependency is not None
         asked, fits, left_out = self, dict[str, Fit](), None
-        if len(self.members) > MOST_ASKED and not is_everywhere:
+        if query.mode is not Mode.REGEX and query.dependency is None:
             fits, left_out = self.ask(lambda name, project: _fit(project, _inside(name, query)))
-            asked = replace(self, members={name: self.members[name] for name in may_answer(fits)})
+            chosen = may_answer(fits) if len(fits) > MOST_ASKED else fits
+            asked = replace(self, members={name: self.members[name] for name in chosen})
         answers, failed = asked.ask(
             lambda name, project: _outside(name, project.search(_inside(name, query)))
         )
-        not_asked = [fit.word_shares for name, fit in fits.items() if name not in answers]
-        return answers, not_asked, _joined(left_out, failed)
+        others = [name for name in fits if name not in answers]
+        return answers, [fits[name] for name in (*answers, *others) if fits], _joined(left_out, failed)
 
     def research(
         self,

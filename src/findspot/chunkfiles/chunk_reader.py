@@ -7,7 +7,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.errors import FindspotError
-from findspot.core.files import ContentError, TooLargeError, parse_json, read_below, reason
+from findspot.core.files import ContentError, State, TooLargeError, parse_json, read_below, reason, state_of
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType
 from findspot.embed.embedder import Vectors
@@ -266,17 +265,9 @@ def chunk_files(folder: Path) -> list[Path]:
         return []
 
 
-State = dict[str, tuple[int, int, int, int]]
-
-
-def _state(folder: Path) -> State:
-    """Return a value that changes whenever one of the files does: inode, size and times of each."""
-    states = {}
-    for path in chunk_files(folder):
-        with suppress(OSError):  # gone this moment: the state differs already
-            info = path.lstat()
-            states[path.name] = (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-    return states
+def _state(folder: Path) -> dict[str, State]:
+    """Return a value that changes whenever one of the files does."""
+    return {path.name: state for path in chunk_files(folder) if (state := state_of(path))}
 
 
 def load(folder: Path, dimensions: int | None, *, skip_malformed: bool) -> Collection:
@@ -342,7 +333,7 @@ class ServedFiles:
         self._dimensions = dimensions
         self._guard = threading.Lock()
         self._collection: Collection | None = None
-        self._seen: State = {}
+        self._seen: dict[str, State] = {}
         self._reloads = 0
         self._failure: str | None = None
 
@@ -381,7 +372,7 @@ class ServedFiles:
             "skipped_files": list(collection.skipped),
         }
 
-    def _reloaded(self, old: Collection, seen: State) -> Collection:
+    def _reloaded(self, old: Collection, seen: dict[str, State]) -> Collection:
         """Return what the files hold now. A file that is gone, as one is for a moment while the set is
         replaced, is an error; after all of them were gone, any set is a new one.
         """
@@ -401,6 +392,6 @@ class ServedFiles:
         return fresh
 
 
-def _is_being_written(seen: State) -> bool:
+def _is_being_written(seen: dict[str, State]) -> bool:
     written_ns = max((max(times) for _, _, *times in seen.values()), default=0)
     return abs(time.time_ns() - written_ns) < QUIET_S * 1e9

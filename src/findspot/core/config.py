@@ -32,6 +32,7 @@ from findspot.core.files import (
     read_below,
     read_named,
     reason,
+    state_of,
     write_atomic,
     write_below,
 )
@@ -433,11 +434,24 @@ def keep_given(root: Path | None, index: Path, flags: Mapping[str, object]) -> N
             set_value(index / INDEX_FILE, name, flags[name])
 
 
+_LOADED: dict[tuple[Path | None, Path], tuple[object, Settings]] = {}
+"""The settings that were read last, and the state of the files and variables that they come from."""
+
+
 def settings_now(root: Path | None, index: Path, flags: Mapping[str, Any] | None = None) -> Settings:
     """Return the configuration in force, and log what is wrong with it once."""
+    home = home_folder()
+    files = [home / INDEX_FILE, index / INDEX_FILE]
+    files += [root / PROJECT_FILE, root / CORTEX_FILE] if root else []
+    given = [(name, ENVIRONMENT[name]) for name in _BY_VARIABLE.keys() & ENVIRONMENT.keys()]
+    state = home, list(map(state_of, files)), sorted(given), dict(flags or {}), SERVED.get(index)
+    known = _LOADED.get((root, index))
+    if known is not None and known[0] == state:
+        return known[1]
     settings = load_settings(root, index, flags)
     for warning in settings.warnings:
         _log_once(root or index, warning)
+    _LOADED[root, index] = state, settings
     return settings
 
 

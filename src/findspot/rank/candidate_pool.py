@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -45,12 +45,6 @@ class Candidate:
     learned: dict[str, float] = field(default_factory=dict)
     """What each signal of a fitted model added, where one ranks and an explanation is wanted."""
 
-    @property
-    def score(self) -> float:
-        gathered = self.fused + self.defines + self.stem + self.path_match + self.mention + self.wording
-        gathered += self.coherence
-        return gathered * self.role * self.place * self.repeat
-
     def why(self) -> dict[str, float]:
         """Return the signals that had a say, rounded for people."""
         if self.learned:
@@ -75,7 +69,7 @@ class Candidate:
 LeadingCommits = Mapping[tuple[str, str], int]
 """The commits whose messages led to definitions, by path and name in lower case."""
 
-_SIGNALS = (
+SIGNALS = (
     "keyword", "semantic", "fused", "defines", "stem", "path_match", "mention", "wording", "coherence",
     "role", "place", "repeat", "words", "cosine",
 )  # fmt: skip
@@ -120,22 +114,6 @@ class Pool:
         self.chances: Sequence[float] = ()
         self.learned: Mapping[int, dict[str, float]] = {}
         """By number."""
-
-    @classmethod
-    def of(cls, candidates: Iterable[Candidate]) -> Pool:
-        """Return a pool of candidates whose signals are known."""
-        rows = sorted(candidates, key=lambda candidate: (candidate.file_id, candidate.number))
-        pool = cls(
-            np.array([each.number for each in rows], np.int64),
-            np.array([each.file_id for each in rows], np.int64),
-            {each.file_id: each.path for each in rows},
-        )
-        for name in _SIGNALS:
-            getattr(pool, name)[:] = [getattr(each, name) for each in rows]
-        if any(each.chance is not None for each in rows):
-            pool.chances = [each.chance or 0.0 for each in rows]
-        pool.learned = {each.number: each.learned for each in rows}
-        return pool
 
     @property
     def score(self) -> Column:
@@ -200,7 +178,7 @@ class Ranking:
     def candidates(self, ranks: Sequence[int]) -> list[Candidate]:
         """Return the candidates of ranks with their signals."""
         pool, rows = self.pool, self.order[ranks]
-        columns = [getattr(pool, name)[rows].tolist() for name in _SIGNALS]
+        columns = [getattr(pool, name)[rows].tolist() for name in SIGNALS]
         found = []
         for rank, row, *signals in zip(ranks, rows.tolist(), *columns, strict=True):
             number, home = self.numbers[rank], int(pool.homes[row])

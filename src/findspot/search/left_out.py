@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from findspot.core.languages import PLAIN, language_of
 from findspot.core.model import Query, Skip, SkipReason
@@ -22,12 +21,14 @@ class _LeftOut:
     """The files that are left out, read once: they are the same at the next question."""
 
     def __init__(self) -> None:
-        self._skips: list[Skip] | None = None
+        self._files: list[tuple[Skip, str, frozenset[str]]] | None = None
 
-    def of(self, snapshot: Snapshot) -> list[Skip]:
-        if self._skips is None:
-            self._skips = snapshot.skips.all(*_REASONS)
-        return self._skips
+    def of(self, snapshot: Snapshot) -> list[tuple[Skip, str, frozenset[str]]]:
+        """Return each file with its name in lower case, and the words by which a question may ask for it."""
+        if self._files is None:
+            skips = snapshot.skips.all(*_REASONS)
+            self._files = [(skip, _name_of(skip).lower(), _words_of_name(skip)) for skip in skips]
+        return self._files
 
 
 def fitting_question(snapshot: Snapshot, query: Query) -> str | None:
@@ -37,47 +38,46 @@ def fitting_question(snapshot: Snapshot, query: Query) -> str | None:
     asked = frozenset(stem(word) for word in plain if word.isalnum())
     under = f"{query.under.rstrip('/')}/" if query.under else ""
 
-    def fits(skip: Skip) -> bool:
-        return skip.path.startswith(under) and (_is_named(skip.path, text) or _has_name(skip, asked))
+    def fits(skip: Skip, name: str, words: frozenset[str]) -> bool:
+        is_named = name in text and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text)
+        return (bool(is_named) or _has_name(skip, words, asked)) and skip.path.startswith(under)
 
-    return _note(snapshot, fits, "the question by its name")
+    left_out = snapshot.memo(_LeftOut).of(snapshot)
+    return _note([each[0] for each in left_out if fits(*each)], "the question by its name")
 
 
 def fitting_pattern(snapshot: Snapshot, matches: Callable[[str], object]) -> str | None:
     """Return which files that are left out have a path that matches."""
-    return _note(snapshot, lambda skip: bool(matches(skip.path)), "the pattern")
+    left_out = snapshot.memo(_LeftOut).of(snapshot)
+    return _note([skip for skip, *_ in left_out if matches(skip.path)], "the pattern")
 
 
-def _note(snapshot: Snapshot, fits: Callable[[Skip], bool], what: str) -> str | None:
-    found = [skip for skip in snapshot.memo(_LeftOut).of(snapshot) if fits(skip)]
+def _note(found: Sequence[Skip], what: str) -> str | None:
     notes = [f"{skip.path} fits {what}; it is left out because {_why(skip)}." for skip in found[:_MOST_NAMED]]
     if len(found) > _MOST_NAMED:
         notes.append(f"So are {len(found) - _MOST_NAMED:,} more: `findspot status --skipped` lists them.")
     return " ".join(notes) or None
 
 
-def _is_named(path: str, text: str) -> bool:
-    name = path.rstrip("/").rpartition("/")[2].lower()
-    return name in text and bool(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text))
+def _name_of(skip: Skip) -> str:
+    return skip.path.rstrip("/").rpartition("/")[2]
 
 
-def _has_name(skip: Skip, asked: frozenset[str]) -> bool:
+def _has_name(skip: Skip, words: frozenset[str], asked: frozenset[str]) -> bool:
     """Return whether a question has all words of a file's name.
 
     One word is enough for a file of credentials, since few others are called so. Other names have several
     words, or make up half of the question.
     """
-    words = _words_of_name(skip)
-    enough = len(words) > 1 or len(asked) <= 2 or _holds_credentials(skip)
-    return bool(words) and asked.issuperset(words) and enough
+    has_all = bool(words) and asked.issuperset(words)
+    return has_all and (len(words) > 1 or len(asked) <= 2 or _holds_credentials(skip))
 
 
-@functools.lru_cache(maxsize=10_000)  # the same files are left out at the next question
 def _words_of_name(skip: Skip) -> frozenset[str]:
     """Return the words by which a question may ask for a file; none for lock files, logs, dependencies."""
     if skip.reason is SkipReason.DENIED and not _holds_credentials(skip):
         return frozenset()
-    name = skip.path.rstrip("/").rpartition("/")[2]
+    name = _name_of(skip)
     bare, dot, ending = name.rpartition(".")
     tells = language_of(name) == PLAIN or is_secret_path(f"x{dot}{ending}")  # as in `server.key`
     return frozenset(stem(part) for part in parts(name if tells else bare))

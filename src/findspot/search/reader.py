@@ -70,13 +70,14 @@ class IndexReader:
         question, cosine = understand(self.snapshot, self._embedder(query), query), 0.0
         files = allowed_files(self.snapshot, query)
         if not files.files:
-            return Fit({}, cosine, False)
+            return Fit({})
         if question.vector.any():
             _, nearest = self.snapshot.vectors.nearest(question.vector, files.mask, 1)
             cosine = float(nearest.max(initial=0.0)) * question.scale
         names = [name.lower() for name in question.reading.names]
         defines = bool(self.snapshot.symbols.definitions(names, 1))
-        return Fit(question.word_shares, cosine, defines)
+        words = self.snapshot.keywords.get(query.corpus)
+        return Fit(question.word_shares, cosine, defines, words.size if words else 0)
 
     def search_indexed(self, query: Query) -> tuple[Results, tuple[Hit, ...]]:
         """Return the results, and their hits with the lines that this snapshot has."""

@@ -22,7 +22,7 @@ from findspot.core.git import History
 from findspot.core.model import GroupBy, IncludeTests
 from findspot.embed.embedder import Embedder
 from findspot.history.commit_store import CommitStore
-from findspot.rank.candidate_pool import Candidate, Pool, spread_files
+from findspot.rank.candidate_pool import Pool, spread_files
 from findspot.search.query_filters import is_filtered
 from findspot.search.questions import MAX_TERMS, Question
 from findspot.search.report_evidence import Evidence, Signals, gather, passage_signals
@@ -129,30 +129,30 @@ def rank_report(
     homes = [place[number >> ORDINAL_BITS] for number in numbers]
     chances = _passage_chances(model, files, homes, signals)
     words, meaning = evidence.found.words["all"], evidence.likeness.get("prose", {})
-    candidates: list[Candidate] = []
     taken: Counter[int] = Counter()
+    kept: list[int] = []
     for row in np.argsort(-chances, kind="stable").tolist():
-        file, chance, number = evidence.files[homes[row]], float(chances[row]), numbers[row]
-        taken[file.id] += 1
-        if taken[file.id] > MAX_PER_FILE:
-            continue
-        learned: dict[str, float] = {}
-        if question.query.explain:
-            learned = {"file": round(float(files[homes[row]]), 4), "chance": round(chance, 4)}
-            learned |= model.files.contributions(evidence.signals, homes[row], "file.")
-            learned |= model.chunks.contributions(signals, row, "passage.", model.sharpness)
-        candidate = Candidate(
-            number,
-            file.id,
-            file.path,
-            fused=chance**EVENNESS,
-            words=words.get(number, math.nan),
-            cosine=meaning.get(number, math.nan),
-            chance=chance,
-            learned=learned,
-        )
-        candidates.append(candidate)
-    pool = Pool.of(candidates)
+        taken[homes[row]] += 1
+        if taken[homes[row]] <= MAX_PER_FILE:
+            kept.append(row)
+    kept.sort(key=lambda row: numbers[row])
+    chosen = np.array([numbers[row] for row in kept], np.int64)
+    found = [[scores.get(number, math.nan) for number in chosen.tolist()] for scores in (words, meaning)]
+    pool = Pool(
+        chosen, chosen >> ORDINAL_BITS, snapshot.files.path_of, (np.array(found[0]), np.array(found[1]))
+    )
+    pool.fused[:] = chances[kept] ** EVENNESS
+    pool.chances = chances[kept].tolist()
+    if question.query.explain:
+        pool.learned = {
+            numbers[row]: {
+                "file": round(float(files[homes[row]]), 4),
+                "chance": round(float(chances[row]), 4),
+            }
+            | model.files.contributions(evidence.signals, homes[row], "file.")
+            | model.chunks.contributions(signals, row, "passage.", model.sharpness)
+            for row in kept
+        }
     if question.query.group_by is not GroupBy.SYMBOL:
         spread_files(pool, SAME_FILE_DECAY)
     return pool, _belongs(evidence, question)

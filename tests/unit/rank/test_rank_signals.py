@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from math import nan
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from findspot.rank import signals
-from findspot.rank.candidate_pool import Candidate, Pool, add_coherence, fuse, spread_files
+from findspot.rank.candidate_pool import SIGNALS, Candidate, Pool, add_coherence, fuse, spread_files
 from findspot.rank.roles import Role
 from findspot.rank.signals import coverage
 
@@ -17,7 +18,12 @@ scores = st.dictionaries(st.integers(0, 30), st.floats(-5, 50), max_size=20)
 
 
 def pool(*candidates: Candidate) -> Pool:
-    return Pool.of(candidates)
+    rows = sorted(candidates, key=lambda candidate: (candidate.file_id, candidate.number))
+    numbers, files = (np.array([getattr(r, name) for r in rows], np.int64) for name in ("number", "file_id"))
+    made = Pool(numbers, files, {each.file_id: each.path for each in rows})
+    for name in SIGNALS:
+        getattr(made, name)[:] = [getattr(each, name) for each in rows]
+    return made
 
 
 def found(words: dict[int, float], meaning: dict[int, float]) -> Pool:
