@@ -49,7 +49,7 @@ def _worth(fits: Sequence[Fit]) -> list[float]:
         + _NEAR * math.log(max(fit.cosine, _LEAST_NEAR))
         + _DEFINES * fit.defines
         + _LARGE * math.log(max(fit.chunks, 1))
-        for fit, at_home in zip(fits, _at_home([fit.word_shares for fit in fits]), strict=True)
+        for fit, at_home in zip(fits, at_home([fit.word_shares for fit in fits]), strict=True)
     ]
 
 
@@ -92,7 +92,7 @@ def merge(
     )
 
 
-def _at_home(shares: Sequence[Mapping[str, float]]) -> Iterator[float]:
+def at_home(shares: Sequence[Mapping[str, float]]) -> Iterator[float]:
     """Yield how much of the use of the question's words each index has: the mean of its shares of each."""
     total = Counter[str]()
     for each in shares:

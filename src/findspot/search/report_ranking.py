@@ -137,21 +137,16 @@ def rank_report(
             kept.append(row)
     kept.sort(key=lambda row: numbers[row])
     chosen = np.array([numbers[row] for row in kept], np.int64)
-    found = [[scores.get(number, math.nan) for number in chosen.tolist()] for scores in (words, meaning)]
-    pool = Pool(
-        chosen, chosen >> ORDINAL_BITS, snapshot.files.path_of, (np.array(found[0]), np.array(found[1]))
-    )
+    found = np.array([[each.get(n, math.nan) for n in chosen.tolist()] for each in (words, meaning)])
+    pool = Pool(chosen, chosen >> ORDINAL_BITS, snapshot.files.path_of, (found[0], found[1]))
     pool.fused[:] = chances[kept] ** EVENNESS
     pool.chances = chances[kept].tolist()
     if question.query.explain:
         pool.learned = {
-            numbers[row]: {
-                "file": round(float(files[homes[row]]), 4),
-                "chance": round(float(chances[row]), 4),
-            }
+            numbers[row]: {"file": round(files[homes[row]].item(), 4), "chance": round(chance, 4)}
             | model.files.contributions(evidence.signals, homes[row], "file.")
             | model.chunks.contributions(signals, row, "passage.", model.sharpness)
-            for row in kept
+            for row, chance in zip(kept, pool.chances, strict=True)
         }
     if question.query.group_by is not GroupBy.SYMBOL:
         spread_files(pool, SAME_FILE_DECAY)
