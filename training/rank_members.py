@@ -48,7 +48,10 @@ class Asked:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        return np.array([repo == self.repo and path in self.wanted for repo, path in self.places])
+        """The first hit of each right file."""
+        found = [repo == self.repo and path in self.wanted for repo, path in self.places]
+        firsts = [self.places.index(place) == at for at, place in enumerate(self.places)]
+        return np.array(found) & firsts
 
     def gain(self, scores: NDArray[np.float64]) -> float:
         """Return the NDCG@10 of the right files."""

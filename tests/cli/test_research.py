@@ -72,6 +72,12 @@ class TestVerbs:
             "  3  from app.auth.login import sign_in_by_token",
         ]
 
+    def test_a_path_from_the_working_folder(self, indexed: Program) -> None:
+        found = indexed("importers", "../auth/login.py", cwd=indexed.cwd / "app" / "http")
+        assert found.out.startswith("app/auth/login.py is imported by 2: ")
+        long = "n" * 300  # more than a file's name may have
+        assert indexed("callers", long).err == f"No definition named {long} in the index.\n"
+
     def test_what_nothing_calls_is_told(self, ask: Ask) -> None:
         found = ask("callers", "resend")
         assert found.code == 0

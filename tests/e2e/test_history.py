@@ -53,5 +53,9 @@ def test_a_person_asks_the_program(repository: Repository, tmp_path: Path) -> No
     assert "Drop the discount" in asked.out.splitlines()[0]
     by_symbol = findspot("history", "total", "--json").json
     assert [each["subject"] for each in by_symbol["results"]] == ["Round totals", "Begin"]
+    below = repository.root / "web"
+    below.mkdir()
+    from_below = findspot("history", "../cart.py:1-2", "--json", cwd=below).json
+    assert from_below["results"] == by_symbol["results"]
     nowhere = findspot("history", "cart.py:1-2", "--project", tmp_path)
     assert "There is no commit here" in nowhere.out

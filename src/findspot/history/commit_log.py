@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,7 +29,8 @@ of somebody else."""
 
 _MOST_CHARS = 20_000
 _LAST_SECOND = 253_402_300_799
-_OF_ADDRESSES = string.ascii_letters + string.digits + "._+-'"
+_ADDRESS = re.compile(r"(?<![\w.+'-])[\w.+'-]++@(?:[\w+'-]+\.)+[a-z]+(?![\w+-])", re.ASCII | re.IGNORECASE)
+"""Not `lodash@4.17.21`."""
 _LONGEST_LINE = 1_000
 _DEFINITION = re.compile(
     r"^\s*(?:(?:export|default|pub(?:\([a-z ]+\))?|public|private|protected|internal|static|async|final|"
@@ -39,11 +39,10 @@ _DEFINITION = re.compile(
     r"protocol|record|macro|sub|namespace|(?<!\s)const)\s+(?:\([^)]*\)\s*)?(?:self\.)?([A-Za-z_$][\w$]*)"
 )
 _CONSTANT = re.compile(r"^[ \t]*([A-Z][A-Z0-9_]{2,})\s*[:=]")
-_WORDS_OF_STATEMENTS = """
-and assert await catch del elif else except for from if import in is new not or print raise return switch
-throw while with yield
-"""
-_NO_TYPES = frozenset(_WORDS_OF_STATEMENTS.split())
+_NO_TYPES = re.compile(
+    r"and|assert|await|catch|del|elif|else|except|for|from|if|import|in|is|new|not|or|print|raise|return|switch"
+    r"|throw|while|with|yield|.*[=.\"'#/!|+-].*"
+)
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 _HEADERS = ("diff ", "index ", "new ", "deleted ", "old ", "Binary ", "--- ", "+++ ", "similarity ", "\\")
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".rdoc", ".json", ".yml", ".yaml", ".xml", ".html", ".css")
@@ -138,19 +137,7 @@ def _seconds(time: str) -> int:
 def cleaned(text: str) -> str:
     """Return a text without secrets and addresses of people."""
     shown = masked(text[: 2 * _MOST_CHARS])[:_MOST_CHARS]  # no secret is cut before it is masked
-    return "\n".join(map(_without_addresses, shown.split("\n"))).strip()
-
-
-def _without_addresses(line: str) -> str:
-    before, *others = line.split("@")
-    for after in others:
-        name = before[len(before.rstrip(_OF_ADDRESSES)) :]
-        host = after[: len(after) - len(after.lstrip(_OF_ADDRESSES))].rstrip(".'")
-        if name and host.rpartition(".")[0] and host.rpartition(".")[2].isalpha():
-            before = before[: -len(name)] + after[len(host) :]
-        else:  # such as `lodash@4.17.21`
-            before = f"{before}@{after}"
-    return before
+    return _ADDRESS.sub("", shown).strip()
 
 
 class _Changes:
@@ -223,8 +210,7 @@ def _callable_in(line: str) -> str | None:
     if not parenthesis or len(words) < 2 or ";" in after or not after.endswith(("{", ",", ")")):
         return None
     name = words[-1].lstrip("*&").rpartition("::")[2]
-    is_type = all(set(word).isdisjoint("=.\"'#/!|+-") and word not in _NO_TYPES for word in words)
-    return name if is_type and name.isidentifier() else None
+    return name if name.isidentifier() and not any(map(_NO_TYPES.fullmatch, words)) else None
 
 
 def in_words(lines: tuple[int, int]) -> str:
@@ -236,7 +222,7 @@ def commits_of_lines(root: Path, path: str, lines: tuple[int, int] | None, most:
 
     Lines are those of HEAD. They are followed as git follows them, through renames of the file too.
     """
-    shape = (f"--max-count={most}", "--format=%H%x00%ct%x00%aN%x00%s%x00", "-s", "--ignore-submodules=all")
+    shape = (f"--max-count={most}", "--format=%H%x00%ct%x00%aN%x00%s", "-s", "--ignore-submodules=all")
     follows = () if (root / path).is_dir() else ("--follow",)
     chosen = (f"-L{lines[0]},{lines[1]}:{path}",) if lines else (*follows, "--", f":(literal){path}")
     listed = run_git(root, "log", *shape, *chosen)
@@ -245,6 +231,5 @@ def commits_of_lines(root: Path, path: str, lines: tuple[int, int] | None, most:
         raise InvalidArgumentError(
             f"The last commit does not have {where}.", hint="Name lines that are committed."
         )
-    fields = listed.split("\0")
-    rows: Iterable[list[str]] = (fields[at : at + 4] for at in range(0, len(fields) - 4, 4))
-    return [Commit(h.strip(), _seconds(t), cleaned(a), cleaned(s)) for h, t, a, s in rows]
+    rows = (line.split("\0") for line in listed.split("\n") if line)
+    return [Commit(name, _seconds(when), cleaned(who), cleaned(subject)) for name, when, who, subject in rows]

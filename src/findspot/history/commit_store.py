@@ -7,7 +7,7 @@ import math
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -20,7 +20,7 @@ from findspot.core import sqlite
 from findspot.core.paths import stat_of
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Embedder, EmbedMode
-from findspot.history.commit_log import Change, Commit
+from findspot.history.commit_log import MOST_COMMITS, Change, Commit
 from findspot.store.vector_segments import Segment, nearest_in, scores_in
 from findspot.text.tokens import STOP_WORDS, tokens
 
@@ -45,8 +45,6 @@ WEIGHTS = (2.0, 1.5, 1.0, 1.0, 1.0, 2.0)
 """Of the columns of `words`, chosen with 60 questions about six projects: what changed says as much as the
 message."""
 
-_COMPLETE = "complete"
-"""The commit up to which all commits are stored."""
 _MOST_FOUND = 200
 _COMMON = 0.3
 """Of all commits: words in more than that say little beside rarer ones, and cost the most time."""
@@ -84,8 +82,8 @@ class Loaded:
     stamp: str
     vectors: Segment
     """Of the messages, by the numbers of commits, the newest first."""
-    lengths: Sequence[int]
-    """Of the bodies of messages."""
+    explains: NDArray[np.float32]
+    """How much each message explains."""
     subjects: Sequence[str]
 
     @classmethod
@@ -94,7 +92,8 @@ class Loaded:
         vectors = whole.reshape(len(rows), -1) if rows else np.empty((0, 0), np.int8)
         lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))
         segment = Segment(np.array([row[0] for row in rows], np.int64), 1 / np.maximum(lengths, 1), vectors)
-        return cls(stamp, segment, [row[2] for row in rows], [row[3] for row in rows])
+        explained = np.minimum(np.array([row[2] for row in rows], np.float32), _EXPLAINED_CHARS)
+        return cls(stamp, segment, np.log1p(explained), [row[3] for row in rows])
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -103,11 +102,6 @@ class Loaded:
     @cached_property
     def rows(self) -> dict[int, int]:
         return {number: row for row, number in enumerate(self.numbers.tolist())}
-
-    @cached_property
-    def explains(self) -> NDArray[np.float32]:
-        """How much each message explains."""
-        return np.log1p(np.minimum(self.lengths, _EXPLAINED_CHARS)).astype(np.float32)
 
     @cached_property
     def removes(self) -> NDArray[np.bool_]:
@@ -121,6 +115,7 @@ class CommitStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._path = folder / FILE_NAME
+        self._files = self._path, folder / f"{FILE_NAME}-wal"
         self._guard = threading.Lock()
         self._kept: Loaded | None = None
         self._lent = threading.RLock()
@@ -157,13 +152,11 @@ class CommitStore:
                 self.close()
                 self._open = sqlite.connect_reader(self._path), info.st_ino if info else 0
             db = self._open[0]
-            is_whole = False
-            try:
+            with contextlib.ExitStack() as unless_whole:
+                unless_whole.callback(self.close)
                 yield db
-                is_whole = not sqlite.keeps_others_out(db)
-            finally:
-                if not is_whole:
-                    self.close()
+                if not sqlite.keeps_others_out(db):
+                    unless_whole.pop_all()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[CommitWriter]:
@@ -181,7 +174,7 @@ class CommitStore:
         if not self.exists:
             return ""
         with self._reading() as db:
-            row = db.execute("SELECT value FROM meta WHERE name = ?", (_COMPLETE,)).fetchone()
+            row = db.execute("SELECT value FROM meta WHERE name = 'complete'").fetchone()
         return str(row[0]) if row else ""
 
     def knows_path(self, path: str) -> bool:
@@ -201,8 +194,7 @@ class CommitStore:
         shares = np.zeros(len(loaded.numbers), np.float32)
         shares[[loaded.rows[number] for number in words]] = list(words.values())
         asked = quantise(embedder.embed([question], EmbedMode.QUERY))
-        everything = np.arange(len(loaded.numbers))
-        cosines = asked.scales[0] * scores_in(loaded.vectors, asked.values[0], everything)
+        cosines = asked.scales[0] * scores_in(loaded.vectors, asked.values[0], np.arange(len(shares)))
         scores = _WORDS * shares + _MEANING * cosines + _EXPLAINS * loaded.explains
         if _ENDS.search(question):
             scores += _REMOVES * loaded.removes
@@ -261,7 +253,7 @@ class CommitStore:
 
     def _stamp(self) -> str:
         """Return a text that changes when the database does; a reader may leave an empty log beside it."""
-        files = [stat_of(self._path.with_name(self._path.name + ending)) for ending in ("", "-wal")]
+        files = map(stat_of, self._files)
         return str([(info.st_ino, info.st_mtime_ns, info.st_size) for info in files if info and info.st_size])
 
     def commits(self, numbers: Sequence[int]) -> dict[int, Commit]:
@@ -323,42 +315,31 @@ class CommitWriter:
     def known(self) -> set[str]:
         return {row[0] for row in self._db.execute("SELECT hash FROM commits")}
 
-    def left_behind(self) -> int:
-        """Return how many rows of words belong to no commit any more."""
-        last = self._db.execute("SELECT MAX(seq) FROM sqlite_sequence").fetchone()[0] or 0
-        return int(last) - len(self.known())
-
-    def remove(self, hashes: Iterable[str]) -> None:
+    def finish(self, head: str, wanted: set[str]) -> bool:
+        """Remove all but these commits, which HEAD reaches; returns whether little is left of others."""
+        gone = [(name,) for name in self.known() - wanted]
+        own = "commit_id = (SELECT id FROM commits WHERE hash = ?)"
         with sqlite.transaction(self._db) as db:
-            for name in hashes:
-                db.execute(
-                    "DELETE FROM changes WHERE commit_id = (SELECT id FROM commits WHERE hash = ?)", (name,)
-                )
-                db.execute("DELETE FROM commits WHERE hash = ?", (name,))
+            db.executemany(f"DELETE FROM changes WHERE {own}", gone)
+            db.executemany("DELETE FROM commits WHERE hash = ?", gone)
+            last = db.execute("SELECT MAX(seq) FROM sqlite_sequence").fetchone()[0] or 0
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('complete', ?)", (head,))
+        return int(last) - len(wanted) <= MOST_COMMITS
 
     def add(self, commits: Sequence[Commit], embedder: Embedder) -> None:
         """Add commits, all of them or none."""
         rows = list(described(commits, embedder))
-        with sqlite.transaction(self._db) as db:
-            for row in rows:
-                self._add(db, *row)
-
-    def _add(self, db: sqlite.Connection, commit: Commit, vector: bytes, words: list[list[str]]) -> None:
-        removed = " ".join(commit.removed)
-        values = commit.hash, commit.time, commit.author, commit.subject, commit.body, removed, vector
         columns = "hash, time, author, subject, body, removed, vector"
-        added = db.execute(f"INSERT OR IGNORE INTO commits ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-        if not added.rowcount:
-            return
-        row = (added.lastrowid, *map(" ".join, words))
-        db.execute(f"INSERT INTO words (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        for file in commit.changes:
-            db.execute("INSERT OR IGNORE INTO paths (path) VALUES (?)", (file.path,))
-            db.execute(
-                "INSERT OR IGNORE INTO changes SELECT ?, id, ? FROM paths WHERE path = ?",
-                (added.lastrowid, " ".join(file.names), file.path),
-            )
-
-    def note_complete(self, head: str) -> None:
+        insert = f"INSERT OR IGNORE INTO commits ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        of_change = "INSERT OR IGNORE INTO changes SELECT ?, id, ? FROM paths WHERE path = ?"
         with sqlite.transaction(self._db) as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_COMPLETE, head))
+            for commit, vector, words in rows:
+                about = commit.hash, commit.time, commit.author, commit.subject, commit.body
+                added = db.execute(insert, (*about, " ".join(commit.removed), vector))
+                if added.rowcount:
+                    number, paths = added.lastrowid, [(change.path,) for change in commit.changes]
+                    row = number, *map(" ".join, words)
+                    db.execute(f"INSERT INTO words (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                    db.executemany("INSERT OR IGNORE INTO paths (path) VALUES (?)", paths)
+                    changes = [(number, " ".join(each.names), each.path) for each in commit.changes]
+                    db.executemany(of_change, changes)

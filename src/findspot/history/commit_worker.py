@@ -15,13 +15,11 @@ from pathlib import Path
 from findspot.core.git import current_commit
 from findspot.core.platforms import answers_on_stdout
 from findspot.embed.provider_registry import IN_THE_BOX, open_embedder
-from findspot.history.commit_log import MOST_COMMITS, commit_ids, read_commits
+from findspot.history.commit_log import commit_ids, read_commits
 from findspot.history.commit_store import CommitStore
 
 BATCH = 250
 """Commits that are stored at once: what is stored is kept if the process ends."""
-
-_NICE = 10
 
 
 def bring_up_to_date(
@@ -46,10 +44,7 @@ def bring_up_to_date(
             for at in range(0, len(missing), BATCH):
                 writer.add(read_commits(root, missing[at : at + BATCH]), embedder)
                 show(len(wanted) - len(missing) + at, len(wanted))
-        writer.remove(known - set(wanted))
-        is_complete = writer.left_behind() <= MOST_COMMITS
-        if is_complete:
-            writer.note_complete(head)
+        is_complete = writer.finish(head, set(wanted))
     if not is_complete:  # more is left behind than there is: begin again
         store.remove()
     return is_complete
@@ -59,7 +54,7 @@ def _main(root: Path, folder: Path) -> None:
     answers = answers_on_stdout()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(OSError):
-        os.nice(_NICE)
+        os.nice(10)
 
     def show(done: int, total: int) -> None:
         answers.write(f"{done} {total}\n".encode())

@@ -95,10 +95,6 @@ class ProjectHistory:
             return self._store if self._store.exists else None
         return None
 
-    def had_file(self, path: str) -> bool:
-        commits = self.commits
-        return commits is not None and commits.knows_path(path)
-
     def update_soon(self) -> None:
         """Begin to read the commits that are missing, in a process of its own."""
         with self._guard:
@@ -136,10 +132,9 @@ class ProjectHistory:
             for line in process.stdout:
                 done, total = map(int, line.split())
                 self._progress = Progress(done, total, "history")
-            failure = process.stderr.read() if process.stderr else b""
+            failure = process.stderr.read().decode(errors="replace") if process.stderr else ""
         if process.returncode > 0:
-            shown = failure[-500:].decode(errors="replace")
-            _log.warning("the history of %s cannot be read: %s", self._root, shown)
+            _log.warning("the history of %s cannot be read: %s", self._root, failure[-500:])
         self._progress = self._process = None
 
     def wait(self, cancel: CancelToken, progress: ProgressSink) -> None:
@@ -190,7 +185,7 @@ class ProjectHistory:
             if self._head() is None:
                 return None, _NO_COMMIT
             if self._is_current():
-                return self.commits, self._gap()
+                return self.commits, _SHALLOW if is_shallow(self._root) else None
         except InvalidArgumentError as error:  # git is missing, or refuses
             return self.commits, error.user_message
         self.update_soon()
@@ -204,10 +199,8 @@ class ProjectHistory:
         if self._head() is None:
             return Commits(place, (), warning=_NO_COMMIT, is_of_place=True)
         found = commits_of_lines(self._root, path, self._at_head(path, lines) if lines else None, limit)
-        return Commits(place, tuple(map(FoundCommit, found)), warning=self._gap(), is_of_place=True)
-
-    def _gap(self) -> str | None:
-        return _SHALLOW if is_shallow(self._root) else None
+        gap = _SHALLOW if is_shallow(self._root) else None
+        return Commits(place, tuple(map(FoundCommit, found)), warning=gap, is_of_place=True)
 
     def _at_head(self, path: str, lines: tuple[int, int]) -> tuple[int, int]:
         """Return where HEAD has lines of a file that may have been edited since."""
@@ -250,9 +243,5 @@ def _words(text: str) -> set[str]:
 
 def _sentence(commit: Commit, asked: set[str]) -> str:
     """Return the sentence of a message that has most words of a question; the first where none has any."""
-    best, most = "", 0
-    for sentence in _SENTENCE.split(commit.body):
-        held = len(asked & _words(sentence))
-        if held > most:
-            best, most = " ".join(sentence.split()), held
-    return best or " ".join(_SENTENCE.split(commit.body)[0].split())
+    best = max(_SENTENCE.split(commit.body), key=lambda sentence: len(asked & _words(sentence)))
+    return " ".join(best.split())

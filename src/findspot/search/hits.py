@@ -208,24 +208,29 @@ def spans_of(ranked: Sequence[int], copies: Mapping[int, str], never: Collection
 
 def _merged(ranked: Sequence[int]) -> _Spans:
     """Return different chunks, best first, with neighbours of about the same rank as one passage."""
-    present = set(ranked)
-    beside = [each for each in enumerate(ranked) if each[1] + 1 in present or each[1] - 1 in present]
-    spans = {rank: (number, number) for rank, number in enumerate(ranked)}
-    """First and last chunk of each passage, by rank."""
+    numbers = np.array(ranked, np.int64)
+    spans = np.column_stack((np.arange(numbers.size), numbers, numbers))
+    beside = np.isin(numbers + 1, numbers) | np.isin(numbers - 1, numbers)
+    joined: dict[int, tuple[int, int]] = {}
+    """First and last chunk of each passage that has neighbours, by rank."""
     part_of: dict[int, int] = {}
-    for rank, number in beside:
+    for rank, number, _ in spans[beside].tolist():
         first = last = number
         leader = rank
+        joined[rank] = first, last
         for other in _in_order(part_of.get(number - 1), part_of.get(number + 1)):
-            low, high = spans[other]
+            low, high = joined[other]
             is_near = rank - other <= MERGE_WITHIN and low >> ORDINAL_BITS == number >> ORDINAL_BITS
             if is_near and last - first + high - low + 2 <= MAX_MERGED_CHUNKS:
-                del spans[max(leader, other)]
+                del joined[max(leader, other)]
                 first, last, leader = min(first, low), max(last, high), min(leader, other)
-        spans[leader] = first, last
+        joined[leader] = first, last
         for member in range(first, last + 1):
             part_of[member] = leader
-    return np.array([(rank, *spans[rank]) for rank in sorted(spans)], np.int64).reshape(-1, 3)
+    if joined:
+        spans[list(joined), 1:] = list(joined.values())
+        beside[list(joined)] = False
+    return spans[~beside]
 
 
 def _in_order(before: int | None, after: int | None) -> tuple[int, ...]:

@@ -155,8 +155,8 @@ def _by_export(snapshot: Snapshot, question: Question, numbers: Numbers, keyword
     if question.reading.intent is not Intent.SYMBOL or question.query.corpus is not Corpus.CODE:
         return frozenset()
     name = question.reading.names[0]
-    chunks = snapshot.chunks.by_number(numbers[~np.isnan(keyword)].tolist())
-    return frozenset(number for number, chunk in chunks.items() if re_exports(chunk.path, chunk.text, name))
+    texts, path_of = snapshot.chunks.texts(numbers[~np.isnan(keyword)].tolist()), snapshot.files.path_of
+    return frozenset(n for n, text in texts.items() if re_exports(path_of[n >> ORDINAL_BITS], text, name))
 
 
 def _role(snapshot: Snapshot, definition: Definition) -> Role | None:

@@ -126,9 +126,9 @@ def _longest(region: Region, most: int, size: Callable[[Region, bool], int]) -> 
 
 
 def _block(region: Region, code: bool, markdown: bool) -> str:
-    place = f"{one_line(region.path)}:{region.span.start}"
-    if region.span.end > region.span.start:
-        place += f"-{region.span.end}"
+    end = f"-{region.span.end}" if region.span.end > region.span.start else ""
+    lines = f":{region.span.start}{end}" if region.reason is not Reason.LAST else ""
+    place = one_line(region.path) + lines
     name = "" if region.symbol == region.path else f"  {one_line(region.symbol)}"
     why = f"  ({one_line(region.why)[:_LINE_CHARS]})" if region.why else ""
     if markdown:

@@ -89,9 +89,10 @@ def _place_named(
     if named is None:
         return None
     lines = (int(named[2]), int(named[3] or named[2])) if named[2] else None
+    commits = project.history.commits if gone else None
     with contextlib.suppress(FindspotError, OSError, ValueError):  # a question is no path
         path = project.roots.relative(named[1])
-        if (project.root / path).exists() or (gone and project.history.had_file(path)):
+        if (project.root / path).exists() or (commits and commits.knows_path(path)):
             return path, lines
     if len(text.split()) != 1:
         return None
@@ -103,7 +104,7 @@ def _place_named(
     if found:
         return found[0].path, (found[0].start_line, found[0].end_line)
     is_path = any((lines, "/" in text, language_of(text) != "text"))
-    if gone and is_path and project.history.commits is not None:
+    if is_path and commits is not None:
         hint = "Name a path from the root of the project, or ask in words."
         raise InvalidArgumentError(f"No file {named[1]} is or was in this project.", hint=hint)
     return None

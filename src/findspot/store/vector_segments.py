@@ -165,17 +165,19 @@ class VectorReader:
     ) -> None:
         self.segments = segments
         self._order = order
+        self._live: tuple[Mask | None, Sequence[NDArray[np.intp]]] = None, ()
 
     def nearest(self, query: NDArray[np.int8], allowed: Mask, top: int) -> tuple[Numbers, Scores]:
         """Return the `top` chunks of lines nearest to the query among the allowed file revisions, best first.
 
         `allowed` is indexed by file number.
         """
-        found = []
-        for segment in self.segments:
-            rows = live_rows(segment, allowed, only_lines=True)
-            found.append(nearest_in(segment, query, rows, top))
-        return self._merged(found, top)
+        known, live = self._live
+        if known is not allowed:  # it is another one only where a question filters files
+            live = [live_rows(segment, allowed, only_lines=True) for segment in self.segments]
+            self._live = allowed, live
+        pairs = zip(self.segments, live, strict=True)
+        return self._merged([nearest_in(segment, query, rows, top) for segment, rows in pairs], top)
 
     def begin(self, query: NDArray[np.int8], allowed: Mask, top: int) -> Callable[[], tuple[Numbers, Scores]]:
         """Begin to look for the nearest, where that takes long; what it returns waits for them."""

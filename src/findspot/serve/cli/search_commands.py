@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ from findspot.core.model import (
     Strength,
     words_of,
 )
+from findspot.core.paths import Roots
 from findspot.history.project_history import DEFAULT_LIMIT, ProjectHistory
 from findspot.project import Project
 from findspot.research.findings import DEFAULT_DEPTH, RELATIONS, Aim, Inquiry
@@ -258,10 +260,19 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
             history.update_soon()
             history.wait(cancel, progress)
 
-        found = ask_history(index.asked, " ".join(words), limit, read=read)
+        found = ask_history(index.asked, _from_here(index.asked.roots, " ".join(words)), limit, read=read)
     reply.answer_program(commits_object(found))
     with paged(wanted=True):
         output.lines(commits_text(found))
+
+
+def _from_here(roots: Roots, typed: str) -> str:
+    """Return what was typed as the path of a file, if it leads to one from the working folder."""
+    path = re.sub(r":\d+(-\d+)?$", "", typed)
+    here = Path(os.path.realpath(working_folder() / path))
+    if not os.path.isfile(here) and not path.startswith("../"):  # noqa: PTH113 - text may be too long a name
+        return typed
+    return (roots.spelled(here) or roots.relative(path)) + typed[len(path) :]
 
 
 def _depth(default: int) -> Callable[[Command], Command]:
@@ -342,10 +353,7 @@ def _research(
 ) -> None:
     inquiry = Inquiry(**{name: value for name, value in asked.items() if value is not None})
     with open_index(project, reply, update=update) as index:
-        here, roots = working_folder() / inquiry.symbol, index.asked.roots
-        if here.is_file():  # else it is relative to the root
-            typed = str(here.resolve()) if roots.spelled(here.resolve()) else inquiry.symbol
-            inquiry = replace(inquiry, symbol=roots.relative(typed))
+        inquiry = replace(inquiry, symbol=_from_here(index.asked.roots, inquiry.symbol))
         with stoppable() as cancel:
             findings = index.asked.research(replace(inquiry, under=index.under), cancel=cancel)
         findings = replace(findings, warning=index.warning(findings.warning))
@@ -407,8 +415,7 @@ def review(reply: Reply, commits: str | None, **options: Any) -> None:
         root = index.project.root
         found = _RANGE.fullmatch(commits or "")
         base = found["base"] if found else next(filter(lambda name: _commit(root, name), _BASES), "HEAD")
-        hint = "Name the branch that it goes into."
-        commit = find_commit(root, base, "A review", hint)
+        commit = find_commit(root, base, "A review", "Run it where the branch is checked out.")
         if found and found["head"] and _commit(root, found["head"]) != current_commit(root):
             raise InvalidArgumentError(f"'{found['head']}' is not checked out.", hint="Check it out first.")
         since = (run_git(root, "merge-base", commit, "HEAD") or commit).strip()
