@@ -65,7 +65,8 @@ _BARE_METHODS = frozenset({"java", "kotlin", "csharp", "cpp", "swift", "ruby", "
 _CONSTANT = "constant"
 _CALLED = frozenset({"function", "method"})
 _SURE = 0.8
-"""The least confidence of a call that is shown."""
+_UNSURE = "  (not certain)"
+"""The least confidence of a call that is shown as one, and what is said of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,22 +158,23 @@ class Related:
             return ()
         about = hit.definition
         calls = list(StoredEdges(self.snapshot).lines_to(f"{hit.path}#{hit.symbol}", Relation.CALL))
-        sure = {(path, line) for path, line, confidence in calls if confidence >= _SURE}
+        places = sure = {(path, line) for path, line, confidence in calls if confidence >= _SURE}
         if sure and all(role_of(path) is Role.TEST for path, _ in sure):
-            sure |= {(path, line) for path, line, _ in calls if role_of(path) is not Role.TEST}
+            places = sure | {(path, line) for path, line, _ in calls if role_of(path) is not Role.TEST}
         shown = {(hit.path, line) for line in range(about.start, max(about.end, hit.span.end) + 1)}
         ordered = sorted(
-            sure - shown,
+            places - shown,
             key=lambda place: (role_of(place[0]) is not Role.SOURCE, place[0] != hit.path, place),
         )
-        callers = filter(None, (self._call(*place, last_name(hit.symbol)) for place in ordered))
-        return tuple(islice(callers, MAX_CALLERS))
+        name = last_name(hit.symbol)
+        told = (self._call(*place, name, "" if place in sure else _UNSURE) for place in ordered)
+        return tuple(islice(filter(None, told), MAX_CALLERS))
 
-    def _call(self, path: str, line: int, name: str) -> CodeReference | None:
+    def _call(self, path: str, line: int, name: str, remark: str) -> CodeReference | None:
         """Return a line of a file that is as indexed, if it has a name: the graph may be behind."""
         file = self._unchanged(path)
         text = self.snapshot.chunks.line(file.id, line) if file else None
-        return CodeReference(path, line, _clipped(text)) if text and name in text else None
+        return CodeReference(path, line, _clipped(text) + remark) if text and name in text else None
 
     def _callees(self, hit: Hit) -> tuple[CodeReference, ...]:
         """Return the functions that a hit calls and does not show, where that is certain without types.

@@ -62,9 +62,8 @@ def find_candidates(snapshot: Snapshot, question: Question, files: Selection) ->
     near, cosines = nearest()
     defining, only_tests = _by_definition(snapshot, question) if question.weight < 1 else ({}, False)
     if missed := defining.keys() - set(worded.tolist()) if defining else ():
-        more = _keyword_scores(snapshot, question, missed)
-        worded = np.append(worded, [number for number, _ in more]).astype(np.int64)
-        scores = np.append(scores, [score for _, score in more])
+        found, gained = _keyword_scores(snapshot, question, missed)
+        worded, scores = np.append(worded, found), np.append(scores, gained)
     mentioned, traced = _by_mention(snapshot, question, files.files)
     others = np.array([*defining, *traced], np.int64)
     numbers = _fitting(distinct(np.concatenate((worded, near, others))), question, files)
@@ -117,11 +116,11 @@ def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> tu
 
 def _keyword_scores(
     snapshot: Snapshot, question: Question, numbers: Collection[int]
-) -> list[tuple[int, float]]:
+) -> tuple[Numbers, Column]:
     """Return what keywords say of chunks below the pool; a definition must not lose for being one of many."""
     reader = snapshot.keywords.get(question.query.corpus)
-    if reader is None or not numbers or not question.terms:
-        return []
+    if reader is None or not question.terms:
+        return _NOTHING
     return reader.scores(question.terms, numbers)
 
 

@@ -162,10 +162,9 @@ class KeywordReader:
         found = np.flatnonzero(scores > 0)
         return part.numbers[found], scores[found], left
 
-    def scores(self, terms: Mapping[str, float], numbers: Iterable[int]) -> list[tuple[int, float]]:
-        """Return the scores of those of these chunks that hold a term."""
-        found, scores = self._holding(np.array(sorted(numbers), np.int64), self._gains(terms))
-        return list(zip(found.tolist(), scores.tolist(), strict=True))
+    def scores(self, terms: Mapping[str, float], numbers: Iterable[int]) -> tuple[Numbers, Column]:
+        """Return those of these chunks that hold a term, and their scores."""
+        return self._holding(np.array(sorted(numbers), np.int64), self._gains(terms))
 
     def held_terms(self, terms: Sequence[str], numbers: Numbers) -> Mask:
         """Return which of these terms each of these sorted chunks holds: a row per chunk."""

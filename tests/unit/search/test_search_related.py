@@ -120,7 +120,10 @@ def test_code_that_calls_comes_before_tests_though_it_is_less_sure(make_project:
     )
     project.update()
     best = project.search(Query("Step.unapply", related=True)).hits[0]
-    assert [each.path for each in best.callers] == ["src/run.py", "tests/test_step.py"]
+    assert [(each.path, each.text) for each in best.callers] == [
+        ("src/run.py", "step.unapply()  (not certain)"),
+        ("tests/test_step.py", "Step().unapply()"),
+    ]
 
 
 def test_calls_and_words_that_only_look_alike_are_not_shown(make_project: MakeProject) -> None:

@@ -95,7 +95,8 @@ def test_the_best_are_those_of_all_scores(store: SqliteStore, monkeypatch: pytes
     with store.snapshot() as snapshot:
         reader = snapshot.keywords[Corpus.CODE]
         numbers = [chunk.number for path in ("a.py", "b.py") for chunk in snapshot.chunks.of_file(path)]
-        every = sorted(reader.scores(terms, numbers), key=lambda found: -found[1])
+        held, scores = reader.scores(terms, numbers)
+        every = sorted(zip(held.tolist(), scores.tolist(), strict=True), key=lambda found: -found[1])
         for many in (10_000, 20, 0):
             monkeypatch.setattr("findspot.store.keywords._MANY_ROWS", many)
             assert [score for _, score in reader.search(terms, 7)] == [score for _, score in every[:7]]

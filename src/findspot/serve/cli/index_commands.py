@@ -281,7 +281,7 @@ def _indexed_meanwhile(project: Project, question: str, reply: Reply) -> Iterato
         try:
             yield
             if not run.done() and terminal().is_own:
-                output.note("Indexing the rest; Ctrl-C keeps what is done.", dim=True)
+                output.note("Finishing the index; Ctrl-C keeps what is done.", dim=True)
                 wait_for(run, lambda: False)
         finally:
             if terminal().is_own:  # this process ends: the next question goes on with it
