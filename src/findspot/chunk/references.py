@@ -559,7 +559,14 @@ def _definition(reading: Reading, definition: Definition) -> DefinitionFact:
     parent = reading.places[definition.parent] if definition.parent is not None else -1
     first, last, scope = definition.row + 1, definition.last + 1, definition.scope or ""
     arity = parameter_range(definition.node) if reading.language in OVERLOADING else UNKNOWN_ARITY
-    return DefinitionFact(definition.name, definition.kind, first, last, parent, scope, *arity)
+    head = reading.source[definition.start_byte : definition.end_byte].partition(b"{")[0].partition(b"(")[0]
+    hidden = parent < 0 and reading.language in _OF_ITS_FILE and not _HIDING.isdisjoint(head.split())
+    return DefinitionFact(definition.name, definition.kind, first, last, parent, scope, *arity, int(hidden))
+
+
+_OF_ITS_FILE = frozenset({"c", "cpp", "kotlin", "swift"})
+_HIDING = frozenset({b"static", b"private", b"fileprivate"})
+"""Languages in which a file alone sees what one of these words stands before."""
 
 
 _PARTS = frozenset({"on", "declared", "value", "otherwise", "each", "context", "values", "key", "arguments"})
@@ -642,6 +649,9 @@ def _receiver_and_name(reading: Reading, relation: Relation, node: Node, receive
     if name == "new" and is_ruby:  # the type is what is called
         receiver, _, name = (receiver or "class").rpartition(".")
     is_call = relation is _CALL
+    around = node.parent.parent if is_call and is_ruby and node.parent else None
+    if around and around.type == "assignment" and around.child_by_field_name("left") == node.parent:
+        return receiver, f"{name}="
     if is_call and (name.isidentifier() or (is_ruby and name[:-1].isidentifier())):
         return receiver, name
     last = reading.expression(node) if is_call else expression(name)

@@ -218,7 +218,7 @@ def _clean_name(name: str) -> str:
         return name[:MAX_NAME_CHARS]
     if name[:1] in _QUOTES and name[-1:] == _QUOTES[name[:1]]:
         name = name[1:-1]
-    name = name.removeprefix(":")
+    name = name.lstrip(":")
     return " ".join(name.split())[:MAX_NAME_CHARS]
 
 

@@ -134,6 +134,8 @@ class DefinitionFact(NamedTuple):
     least: int = -1
     """How many arguments a function takes at least; -1 in languages without overloads."""
     most: int = -1
+    hidden: int = 0
+    """1 if its own file alone sees it, as with `static` in C."""
 
 
 class ImportFact(NamedTuple):

@@ -163,9 +163,9 @@ def read_history(root: Path) -> History:
     return changed_together(root, head) if head else ()
 
 
-def current_commit(root: Path) -> str | None:
-    head = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    return head.strip() if head else None
+def current_commit(root: Path, name: str = "HEAD") -> str | None:
+    found = run_git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    return found.strip() if found else None
 
 
 @lru_cache(maxsize=8)

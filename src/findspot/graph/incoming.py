@@ -6,10 +6,9 @@ from itertools import islice
 
 from findspot.core.facts import Relation
 from findspot.graph.edges import Edge, Node
-from findspot.graph.modules import HEADERS
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.resolve import Target
-from findspot.graph.source_view import Def, is_top
+from findspot.graph.source_view import HEADERS, Def, is_top
 from findspot.graph.stored_edges import StoredEdges
 from findspot.graph.values import DISPATCHED, UNIQUE
 from findspot.rank.roles import Role, role_of

@@ -8,7 +8,7 @@ from findspot.core.facts import WHOLE, ImportFact, dotted
 from findspot.graph.languages import FINDERS
 from findspot.graph.languages.language import ModuleFinder
 from findspot.graph.memo import remembered
-from findspot.graph.source_view import Def, SourceView, is_top
+from findspot.graph.source_view import HEADERS, Def, SourceView, is_top
 from findspot.graph.sources import Sources
 
 
@@ -54,10 +54,6 @@ class Modules:
 
     def _finder(self, view: SourceView) -> ModuleFinder:
         return self._finders[view.language.finder]
-
-
-HEADERS = (".h", ".hh", ".hpp", ".hxx", ".pyi", ".d.ts")
-"""Suffixes of files that declare what other files define."""
 
 
 class Packages:

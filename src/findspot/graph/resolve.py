@@ -10,8 +10,7 @@ from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator, is_property
 from findspot.graph.languages.language import Language, listed
 from findspot.graph.memo import remembered
-from findspot.graph.modules import HEADERS
-from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
+from findspot.graph.source_view import HEADERS, SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
 from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, Values, What
 from findspot.rank.roles import Role, role_of
@@ -222,9 +221,10 @@ class Resolver:
 
     @remembered(())
     def _named(self, name: str, family: str) -> tuple[Def, ...]:
-        """Return what a call by a name may mean: of a common name, few files are read."""
+        """Return what a call by a name may mean in any file: of a common name, few files are read."""
         named = self.evaluator.sources.defined(name, family, lambda s: name in s.tops or name in s.members)
-        return tuple(islice(filter(_is_called, named), MAX_CANDIDATES + 1))
+        seen = (d for d in named if _is_called(d) and not d.is_hidden)
+        return tuple(islice(seen, MAX_CANDIDATES + 1))
 
     def _nearest(
         self, candidates: tuple[Def, ...], view: SourceView, reference: ReferenceFact

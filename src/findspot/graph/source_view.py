@@ -45,6 +45,10 @@ _UNBOUND: Scope = {}
 """Of most definitions, shared; never written to."""
 
 
+HEADERS = (".h", ".hh", ".hpp", ".hxx", ".pyi", ".d.ts")
+"""Suffixes of files that declare what other files define."""
+
+
 class Def:
     """One definition, linked to what encloses it and what it encloses."""
 
@@ -52,6 +56,7 @@ class Def:
         "children",
         "end_line",
         "file",
+        "is_hidden",
         "kind",
         "least",
         "line",
@@ -66,7 +71,9 @@ class Def:
         self.file = file
         self.place = place
         self.parent = parent
-        self.name, self.kind, self.line, self.end_line, _, self.scope, self.least, self.most = fact
+        self.name, self.kind, self.line, self.end_line, _, self.scope, *rest = fact
+        self.least, self.most, hidden = rest
+        self.is_hidden = hidden and not file.path.endswith(HEADERS)
         self.children: dict[str, list[Def]] = {}
 
     @property

@@ -84,9 +84,9 @@ class Sources:
 
     @remembered([])
     def tops(self, name: str, family: str, folder: str | None = None) -> list[Def]:
-        """Return the definitions of a name for which `is_top` holds, in one folder if one is given."""
+        """Return the definitions that other files see at the top of a file, in one folder if one is given."""
         found = self.defined(name, family, lambda summary: name in summary.tops, folder=folder)
-        return [definition for definition in found if is_top(definition)]
+        return [definition for definition in found if is_top(definition) and not definition.is_hidden]
 
     def inheriting(self, name: str, family: str, among: Iterable[int] | None = None) -> Iterator[SourceView]:
         """Yield the files with a type that inherits from something of this name: all, or some of them."""

@@ -112,8 +112,8 @@ def expand_by_model(model: LanguageModel, query: Query) -> Expansion:
 def expand_from_index(reader: IndexReader, query: Query) -> Expansion:
     """Return words and names that the first answers share with each other and that are near to the query."""
     known = _stems(query.text)
-    keywords, hits = reader.snapshot.keywords.get(query.corpus), reader.search(query).hits[:READ_HITS]
-    if keywords is None or not hits:
+    keywords, hits = reader.snapshot.keywords[query.corpus], reader.search(query).hits[:READ_HITS]
+    if not hits:
         return Expansion(())
     names = _alike_names(hits, known) if query.corpus is Corpus.CODE else []
     scored = _scored_words(keywords, hits, known)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import islice
 
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS
 from findspot.graph.values import FLOOR
-from findspot.rank.roles import Role, folders_apart, reading_order, role_of
+from findspot.rank.roles import folders_apart, is_test, reading_order
 from findspot.research.findings import DEFAULT_DEPTH, FORWARD, Aim
 
 MOST_NODES = 200
@@ -63,30 +62,6 @@ class Trail:
         """Keep an edge whose two ends are here."""
         if edge.source.id in self.nodes and edge.target.id in self.nodes:
             self.edges[edge] = None
-
-    def spread(
-        self,
-        starts: Sequence[Node],
-        neighbours: Callable[[Node], Iterable[Edge]],
-        depth: int | None,
-        *,
-        backwards: bool = False,
-    ) -> None:
-        """Follow edges from the starts, hop by hop; backwards from their targets to their sources."""
-        frontier = [node for node in starts if self.add(node, 0)]
-        hop = 0
-        while frontier and (depth is None or hop < depth):
-            hop += 1
-            self.tick(hop)
-            reached = []
-            for node in frontier:
-                self.cancel.check()
-                for edge in neighbours(node):
-                    far = edge.source if backwards else edge.target
-                    if self.add(far, hop):
-                        reached.append(far)
-                    self.link(edge)
-            frontier = reached
 
     def chains(self, starts: Iterable[Node], *, backwards: bool = False) -> list[Chain]:
         """Return the longest ways from the starts, each step one hop further.
@@ -150,18 +125,24 @@ def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Chain]:
         edges = [edge for edge in neighbours(trail.graph, node) if edge.confidence >= trail.floor]
         if aim is Aim.CALLERS:  # a call of its type or of an overload is one of it
             edges = [e if e.target.id in trail.nodes else replace(e, target=node) for e in edges]
-        far = ((edge, (edge.source if backwards else edge.target).path) for edge in edges)
-        ordered = sorted(far, key=lambda each: (reading_order(each[1]), folders_apart(each[1], node.path)))
+        paths = ((edge, (edge.source if backwards else edge.target).path) for edge in edges)
+        ordered = sorted(paths, key=lambda each: (reading_order(each[1]), folders_apart(each[1], node.path)))
         return [edge for edge, _ in ordered]
 
-    trail.spread(starts, next_to, levels, backwards=backwards)
+    frontier, hop = [node for node in starts if trail.add(node, 0)], 0
+    while frontier and (levels is None or hop < levels):
+        hop += 1
+        trail.tick(hop)
+        reached = []
+        for node in frontier:
+            trail.cancel.check()
+            for edge in next_to(node):
+                far = edge.source if backwards else edge.target
+                if trail.add(far, hop):
+                    reached.append(far)
+                trail.link(edge)
+        frontier = reached
     return trail.chains(starts, backwards=backwards)
-
-
-@lru_cache(maxsize=10_000)  # a walk asks again and again about the files of one project
-def is_test(path: str) -> bool:
-    """Sort tests last: they use everything, and nobody asks for them first."""
-    return role_of(path) is Role.TEST
 
 
 def _of_type(graph: Graph, edge: Edge) -> Edge:

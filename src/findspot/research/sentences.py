@@ -9,9 +9,9 @@ from itertools import pairwise
 from findspot.graph import Node, Relation
 from findspot.graph.possible_uses import PossibleUses
 from findspot.graph.values import FLOOR
-from findspot.rank.roles import reading_order
+from findspot.rank.roles import is_test, reading_order
 from findspot.research.findings import FORWARD, Aim, Focus
-from findspot.research.graph_walks import Chain, Trail, is_test
+from findspot.research.graph_walks import Chain, Trail
 from findspot.research.module_map import ModuleMap
 from findspot.text.snippet import listed
 

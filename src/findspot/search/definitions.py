@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
@@ -190,14 +190,15 @@ def describe(
     *,
     names: tuple[str, ...],
     words: QueryWords,
+    at: Collection[int] = (),
     only: Symbol | None = None,
     of_leader: bool = False,
 ) -> Described | None:
     """Return the definition of a passage that the query asks for; None where the passage defines nothing.
 
     A definition whose name the query holds comes first, then the one that holds most of the query's words.
-    Without either, it is the one that the best chunk is named after. `only` names the one to describe, and
-    `of_leader` leaves it to the best chunk which definitions compete.
+    Without either, it is the one that the best chunk is named after. `only` names the one to describe, lines
+    that were asked for are `at`, and `of_leader` leaves it to the best chunk which definitions compete.
     """
     extents, chunks = passage.extents, passage.chunks
     if of_leader and only is None:
@@ -205,18 +206,22 @@ def describe(
         extents = [extent for extent in extents if first <= extent.line <= last]
     if not extents:
         return None
-    named = _named(extents, names, words)
+    offset = chunks[0].start_line
+    traced = [
+        extent for extent in extents if any(extent.first <= line - offset <= extent.last for line in at)
+    ]
+    named = min(traced, key=lambda each: each.last - each.first, default=_named(extents, names, words))
     chosen = next((extent for extent in extents if extent.symbol == only), named) if only else named
     if chosen is None and len(extents) == 1 and extents[0].name == _own_name(leader):
         chosen = extents[0]
     chosen = chosen or _worth_most(_worths(extents, words), leader)
     if chosen is None:
         return None
-    offset = chunks[0].start_line
     span = Span(chosen.first + offset, chosen.last + offset)
     home = next((c for c in chunks if c.start_line <= chosen.line + offset <= c.end_line), leader)
     kind, line = chosen.symbol.kind, chosen.line + offset
-    if home.kind == kind and _own_name(home) == chosen.name:
+    namesakes = [extent for extent in extents if extent.name == chosen.name]
+    if home.kind == kind and _own_name(home) == chosen.name and namesakes[0] is chosen:
         described = home.breadcrumb, home.signature, home.doc_comment
     else:
         described = _breadcrumb(chosen, extents, home), _signature(lines, chosen), _doc(lines, chosen)
@@ -275,12 +280,18 @@ def _indent(line: str) -> int:
 
 
 def _named(extents: Sequence[_Extent], names: tuple[str, ...], words: QueryWords) -> _Extent | None:
-    """Return the definition of a name in the query: of the same spelling before another case."""
+    """Return the definition of a name in the query: of the same spelling before another case.
+
+    Of several, it is the one whose own line, and those of the types around it, say most of the query.
+    """
     spelled, lowered = _last_names(names)
 
-    def likeness(extent: _Extent) -> tuple[int, float]:
+    def likeness(extent: _Extent) -> tuple[int, int, float]:
         place = spelled.index(extent.name) if extent.name in spelled else len(spelled)
-        return -place, _worth(extent, extents, words)
+        own = words.by_line.get(extent.line, 0)
+        for outer in extents:
+            own |= words.by_line.get(outer.line, 0) if outer.encloses(extent) else 0
+        return -place, own.bit_count(), _worth(extent, extents, words)
 
     named = [extent for extent in extents if extent.name.lower() in lowered]
     return max(named, key=likeness) if len(named) > 1 else next(iter(named), None)

@@ -26,6 +26,7 @@ from findspot.search.definitions import (
     passage_texts,
 )
 from findspot.search.questions import Question
+from findspot.search.retrieve import ends_alike
 from findspot.store.records import (
     ORDINAL_BITS,
     OUTLINE_ORDINAL,
@@ -406,7 +407,8 @@ def _hit(
     names = (question.text, *question.reading.names)  # `merge!` is a name that no word pattern finds whole
     lines, first = text.split("\n"), chunks[0].start_line
     words = QueryWords.in_text(text, terms)
-    about = describe(passage, leader, lines, names=names, words=words, only=only, of_leader=of_leader)
+    at = [line for path, line in question.reading.places if line and ends_alike(path, leader.path)]
+    about = describe(passage, leader, lines, names=names, words=words, at=at, only=only, of_leader=of_leader)
     shown = about.span if about else Span(leader.start_line, leader.end_line)
     begins = about.line if about else shown.start
     focus = first + words.best(begins - first, min(shown.end - first, len(lines) - 1))

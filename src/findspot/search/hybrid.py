@@ -109,7 +109,7 @@ def _may_rank_fitted(snapshot: Snapshot, embedder: Embedder | None, question: Qu
         and query.mode is Mode.HYBRID
         and query.semantic_weight is None
         and query.similar_to is None
-        and Corpus.CODE in snapshot.keywords
+        and snapshot.keywords[Corpus.CODE].size > 0
     )
 
 
@@ -209,9 +209,9 @@ holds a message may rank low by words, but it has them all."""
 
 def boost_wording(snapshot: Snapshot, pool: Pool, question: Question) -> None:
     """Lift the chunks that hold the query word for word, as what a message was pasted from does."""
-    reader = snapshot.keywords.get(question.query.corpus)
+    reader = snapshot.keywords[question.query.corpus]
     wording = Wording(question.text)
-    if reader is None or not wording.is_message or question.weight == 1 or question.query.similar_to:
+    if not wording.is_message or question.weight == 1 or question.query.similar_to:
         return
     rows = np.flatnonzero(pool.keyword)
     held = reader.held_terms(list(dict.fromkeys(tokens(question.text))), pool.numbers[rows]).sum(1)

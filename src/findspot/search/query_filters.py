@@ -73,14 +73,17 @@ def nothing_to_search(snapshot: Snapshot, query: Query) -> str | None:
         return unknown
     other = Corpus.DOCS if query.corpus is Corpus.CODE else Corpus.CODE
     (own, _), (theirs, tool) = _SEARCHED[query.corpus], _SEARCHED[other]
-    chosen = query.extensions or query.languages or query.path_filter
-    passing = _filtered(snapshot.files.whole(other).files, query) if chosen and query.only is None else []
+    chosen, held = (
+        query.extensions or query.languages or query.path_filter,
+        snapshot.files.whole(query.corpus),
+    )
+    looked = (chosen or not held.files) and query.only is None
+    passing = _filtered(snapshot.files.whole(other).files, query) if looked else []
+    lacking = f"No {own} passes the filters" if chosen else f"The index holds no {own}"
     if passing:
         count = f"{len(passing):,} {'file' if len(passing) == 1 else 'files'} of {theirs}"
-        return f"No {own} passes the filters, but {count}: use {tool}."
-    if any(file.corpus == query.corpus for file in snapshot.files.files):
-        return "No indexed file passes the filters."
-    return f"The index holds no {own}."
+        return f"{lacking}, but {count}: use {tool}."
+    return "No indexed file passes the filters." if held.files else f"The index holds no {own}."
 
 
 def is_filtered(query: Query) -> bool:

@@ -121,7 +121,7 @@ def _question(
     reading = read_query(text)
     counts = Counter(tokens(text))
     telling = {term: n for term, n in counts.items() if term not in STOP_WORDS} or dict(counts)
-    reader = snapshot.keywords.get(query.corpus)
+    reader = snapshot.keywords[query.corpus]
     rarity = _rarity(reader, telling)
     title = set(tokens(reading.title))
     weights = {t: (1 + math.log(n)) * (TITLE_WEIGHT if t in title else 1) for t, n in telling.items()}
@@ -139,7 +139,7 @@ def _question(
         vector=vector.values[0],
         scale=float(vector.scales[0]),
         topic=_topic(reading.title or text),
-        is_unheard=reading.intent is Intent.SYMBOL and reader is not None and not _occurs(reader, reading),
+        is_unheard=reading.intent is Intent.SYMBOL and not _occurs(reader, reading),
         except_chunks=except_chunks,
         warning=warning,
     )
@@ -166,12 +166,11 @@ def _topic(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in parts(text) if word not in STOP_WORDS))
 
 
-def _rarity(reader: KeywordReader | None, terms: dict[str, int]) -> dict[str, tuple[float, float]]:
+def _rarity(reader: KeywordReader, terms: dict[str, int]) -> dict[str, tuple[float, float]]:
     """Return each term's idf, and the share of the corpus's chunks that hold it."""
-    size = reader.size if reader else 0
-    found = {}
+    found, size = {}, reader.size
     for term in terms:
-        frequency = reader.document_frequency(term) if reader else 0
+        frequency = reader.document_frequency(term)
         idf = math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
         found[term] = (idf, frequency / size if size else 0.0)
     return found

@@ -76,8 +76,7 @@ class IndexReader:
             cosine = float(nearest.max(initial=0.0)) * question.scale
         names = [name.lower() for name in question.reading.names]
         defines = bool(self.snapshot.symbols.definitions(names, 1))
-        words = self.snapshot.keywords.get(query.corpus)
-        return Fit(question.word_shares, cosine, defines, words.size if words else 0)
+        return Fit(question.word_shares, cosine, defines, self.snapshot.keywords[query.corpus].size)
 
     def search_indexed(self, query: Query) -> tuple[Results, tuple[Hit, ...]]:
         """Return the results, and their hits with the lines that this snapshot has."""

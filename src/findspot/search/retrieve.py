@@ -107,9 +107,9 @@ _NOTHING = np.empty(0, np.int64), np.empty(0)
 
 
 def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> tuple[Numbers, Column]:
-    reader = snapshot.keywords.get(question.query.corpus)
-    if reader is None or not question.terms:
+    if not question.terms:
         return _NOTHING
+    reader = snapshot.keywords[question.query.corpus]
     only = [file.id for file in files.files] if is_filtered(question.query) else None
     return reader.best(question.terms, POOL, only)
 
@@ -118,10 +118,8 @@ def _keyword_scores(
     snapshot: Snapshot, question: Question, numbers: Collection[int]
 ) -> tuple[Numbers, Column]:
     """Return what keywords say of chunks below the pool; a definition must not lose for being one of many."""
-    reader = snapshot.keywords.get(question.query.corpus)
-    if reader is None or not question.terms:
-        return _NOTHING
-    return reader.scores(question.terms, numbers)
+    reader = snapshot.keywords[question.query.corpus]
+    return reader.scores(question.terms, numbers) if question.terms else _NOTHING
 
 
 def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tuple[Definition, ...]], bool]:
@@ -210,7 +208,7 @@ class _Namesakes:
         `installed`: the path leads to where a package is installed; then its last two names must fit.
         """
         namesakes = self.by_name[_base_name(path)]
-        found = [file for file in namesakes if _ends_alike(file.path, path)]
+        found = [file for file in namesakes if ends_alike(file.path, path)]
         tail = "/".join(path.split("/")[-2:])
         if not found and installed and "/" in tail:
             found = [file for file in namesakes if file.path.endswith(tail)]
@@ -221,7 +219,7 @@ def _base_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _ends_alike(one: str, other: str) -> bool:
+def ends_alike(one: str, other: str) -> bool:
     return f"/{one}".endswith(f"/{other}") or f"/{other}".endswith(f"/{one}")
 
 

@@ -22,7 +22,7 @@ _log = get_logger("store")
 
 FILE_NAME = "index.sqlite"
 FILE_NAMES = tuple(FILE_NAME + ending for ending in sqlite.FILE_ENDINGS)
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 
 _WRITER_CACHE_KB = 16_384
 """Names come in any order: with SQLite's 2,000 their pages are written and read again all the time."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from findspot.core.files import remove_entry
 from findspot.core.log import get_logger
+from findspot.core.model import Corpus
 from findspot.core.sqlite import Connection, transaction
 from findspot.store.database import Additions, generation_of, read_meta, write_meta
 from findspot.store.index_rows import ChunkRows, FileRows
@@ -172,9 +173,8 @@ def load_derived(
     parts = [open_part(folder / VECTORS, name, checked) for name in names]
     vectors = VectorReader([part.vectors for part in parts], files.in_order)
     words = [part.words for part in parts]
-    readers = {
-        corpus: KeywordReader(words, files.whole(corpus).mask, files.in_order)
-        for corpus in sorted({file.corpus for file in files.files if file.chunks})
+    readers: dict[str, KeywordReader] = {
+        corpus: KeywordReader(words, files.whole(corpus).mask, files.in_order) for corpus in Corpus
     }
     return Derived(generation, files, readers, vectors, lasting=older.lasting if older else {})
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from benchmarks.graph.measure import every_node
 
 from findspot.core.facts import Relation
@@ -181,6 +182,44 @@ def test_a_ruby_script_calls_what_it_defines_itself(tmp_path: Path) -> None:
         edges = [edge for node in every_node(graph) for edge in graph.edges_of(node)]
     calls = {(e.line, e.target.name) for e in edges if e.relation is Relation.CALL}
     assert calls >= {(4, "warn"), (6, "one"), (7, "two"), (8, "three")}
+
+
+@pytest.mark.parametrize(
+    ("ending", "hiding", "function"),
+    [
+        ("c", "static", "void {}(int x)"),
+        ("kt", "private", "fun {}(x: Int)"),
+        ("swift", "fileprivate", "func {}()"),
+    ],
+)
+def test_what_only_its_file_sees_is_meant_nowhere_else(
+    ending: str, hiding: str, function: str, tmp_path: Path
+) -> None:
+    tidy, main, run = (function.format(name) for name in ("tidy", "main", "run"))
+    files = {
+        f"own.{ending}": f"{hiding} {tidy} {{ }}\n{main} {{ tidy(1); }}\n",
+        f"other.{ending}": f"{tidy} {{ }}\n",
+        f"caller.{ending}": f"{run} {{ tidy(1); }}\n",
+    }
+    with graph_of(files, tmp_path) as graph:
+        for asked, found in (("run", "other"), ("main", "own")):
+            (node,) = graph.find(asked)
+            assert [edge.target.path for edge in graph.callees(node)] == [f"{found}.{ending}"]
+
+
+def test_what_ruby_assigns_is_given_to_the_setter(tmp_path: Path) -> None:
+    ruby = """class ::Account
+  def quota=(value); end
+  def quota; end
+end
+def raise_quota(account)
+  account.quota = account.quota
+end
+"""
+    with graph_of({"lib/account.rb": ruby}, tmp_path) as graph:
+        (raised,) = graph.find("raise_quota")
+        found = {edge.target.qualified for edge in graph.callees(raised)}
+    assert found == {"Account.quota=", "Account.quota"}
 
 
 def test_a_call_in_swift_leads_to_the_only_definition_of_its_name(tmp_path: Path) -> None:

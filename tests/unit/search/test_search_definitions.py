@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from textwrap import dedent
 
-from findspot.core.model import Span, Symbol
+from findspot import Project
+from findspot.core.model import Query, Span, Symbol
 from findspot.search.definitions import (
     Described,
     PassageText,
@@ -147,3 +149,17 @@ def test_a_header_is_shown_by_its_description_and_what_the_file_defines() -> Non
     assert header_overview(header, outline) == (
         '"""Locks that go with\ntheir process."""\nTypes:\n  - Lock (class) (lines 12-40)'
     )
+
+
+def test_a_qualified_name_and_a_traced_line_choose_among_namesakes(
+    make_project: Callable[..., Project],
+) -> None:
+    loads = "".join(
+        f"class {name}:\n    def load(self):\n        return 1\n\n\n" for name in ("Alpha", "Beta")
+    )
+    project = make_project({"a.py": loads})
+    project.update()
+    for text in ("Beta.load", "Beta::load", 'ValueError: no value\n  File "a.py", line 8, in load\n'):
+        first = project.search(Query(text)).hits[0]
+        assert (first.breadcrumb, first.definition) == ("Beta > load", Span(7, 8))
+    assert project.search(Query("Alpha.load")).hits[0].breadcrumb == "Alpha > load"

@@ -17,6 +17,8 @@ from findspot.core.errors import (
     ModelMismatchError,
 )
 from findspot.core.model import Corpus, IndexState, Mode
+from findspot.research.findings import Aim, Inquiry
+from findspot.research.task_signals import Request
 from shop_project import FILES, paths, shop
 
 MakeProject = Callable[..., Project]
@@ -127,7 +129,17 @@ class TestStates:
         project = make_project(files)
         project.update()
         results = project.search(Query("anything", mode=mode))
-        assert (results.hits, results.warning) == ((), "The index holds no code.")
+        elsewhere = ", but 1 file of documentation: use search_docs (`findspot docs`)" if files else ""
+        assert (results.hits, results.warning) == ((), f"The index holds no code{elsewhere}.")
+
+    def test_documentation_alone_is_asked_about_code(self, make_project: MakeProject) -> None:
+        project = make_project({"README.md": "# Tea\n\nHow to brew it.\n"})
+        project.update()
+        assert not project.search(Query("how is the tea brewed once the kettle is hot and nobody looks")).hits
+        for aim in (Aim.CALLERS, Aim.IMPACT, Aim.IMPORTERS, Aim.TESTS):
+            found = project.research(Inquiry(relation=aim, symbol="brew"))
+            assert found.summary.startswith("No definition named brew in the index")
+        assert project.context(Request("TypeError: brew() takes no kettle")).regions == ()
 
     def test_an_index_still_being_built_says_how_far_it_is(self, make_project: MakeProject) -> None:
         project = make_project({"a.py": "def alpha():\n    return 1\n"})

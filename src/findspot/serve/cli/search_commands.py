@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -414,17 +415,12 @@ def review(reply: Reply, commits: str | None, **options: Any) -> None:
     with open_index(options["project"], reply, update=False) as index:
         root = index.project.root
         found = _RANGE.fullmatch(commits or "")
-        base = found["base"] if found else next(filter(lambda name: _commit(root, name), _BASES), "HEAD")
+        base = found["base"] if found else next(filter(partial(current_commit, root), _BASES), "HEAD")
         commit = find_commit(root, base, "A review", "Run it where the branch is checked out.")
-        if found and found["head"] and _commit(root, found["head"]) != current_commit(root):
+        if found and found["head"] and current_commit(root, found["head"]) != current_commit(root):
             raise InvalidArgumentError(f"'{found['head']}' is not checked out.", hint="Check it out first.")
         since = (run_git(root, "merge-base", commit, "HEAD") or commit).strip()
     _show_context(reply, Request(diff=since), markdown=True, **options)
-
-
-def _commit(root: Path, name: str) -> str | None:
-    said = run_git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-    return said.strip() if said else None
 
 
 def _show_context(

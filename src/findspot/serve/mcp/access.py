@@ -284,8 +284,6 @@ def _fetch_object(address: str) -> dict[str, Any]:
     return value
 
 
-_log = get_logger("access")
-
 IN_SCOPE = "findspot.grant"
 """Where a request carries the grant of its token."""
 

@@ -203,9 +203,6 @@ class PageProjects:
         return replace(results, hits=hits), [(identities[root], root) for root in owners]
 
 
-_log = get_logger("web")
-
-
 MAX_SKIPS = 2_000
 """Rows of a table that a browser lays out at once; the counts tell of all."""
 
