@@ -18,7 +18,7 @@ CART = "def total(items):\n    return sum(items)\n\n\ndef add(item):\n    return
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     repository = Repository(tmp_path_factory.mktemp("history") / "shop")
-    repository.commit("Begin", cart=CART)
+    repository.commit("Begin", cart=CART, till="OPEN = True\n")
     repository.commit(
         "Round totals\n\nTills cannot give half a cent.",
         cart=CART.replace("sum(items)", "round(sum(items), 2)"),
@@ -57,5 +57,7 @@ def test_a_person_asks_the_program(repository: Repository, tmp_path: Path) -> No
     below.mkdir()
     from_below = findspot("history", "../cart.py:1-2", "--json", cwd=below).json
     assert from_below["results"] == by_symbol["results"]
+    (repository.root / "till.py").unlink()  # committed with everything else, and never changed
+    assert "Begin" in findspot("history", "till.py").out
     nowhere = findspot("history", "cart.py:1-2", "--project", tmp_path)
     assert "There is no commit here" in nowhere.out

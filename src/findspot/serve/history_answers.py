@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.git import run_git
 from findspot.core.languages import language_of
 from findspot.core.utc_time import day_of
 from findspot.graph import Graph
@@ -92,7 +93,8 @@ def _place_named(
     commits = project.history.commits if gone else None
     with contextlib.suppress(FindspotError, OSError, ValueError):  # a question is no path
         path = project.roots.relative(named[1])
-        if (project.root / path).exists() or (commits and commits.knows_path(path)):
+        committed = commits and run_git(project.root, "rev-parse", "--verify", "--quiet", f"HEAD:./{path}")
+        if (project.root / path).exists() or committed or (commits and commits.knows_path(path)):
             return path, lines
     if len(text.split()) != 1:
         return None
