@@ -87,6 +87,8 @@ def ask(reader: IndexReader, issue: Issue) -> Row:
     row["several"] = len(issue.files) > 1
     changed = {(p.path, n) for p in issue.lines for n in range(p.start or 1, (p.end or p.start or 1) + 1)}
     for tokens in TOKENS:
+        named = list(dict.fromkeys(r["path"] for r in context_object(context, tokens)["regions"]))
+        row[f"named@{tokens}"] = set(issue.files) <= set(named[:10])
         shown = shown_lines(context, tokens)
         row[f"lines@{tokens}"] = changed <= shown
         row[f"share@{tokens}"] = len(changed & shown) / max(1, len(changed))
@@ -139,6 +141,9 @@ def report(rows: Sequence[Row]) -> Iterator[str]:
         every = _share(row[f"lines@{tokens}"] for row in issues)
         yield f"every changed line in {tokens}: {every}; share {shares:.3f}"
     yield f"several files, every file@10: {_share(r['files@10'] for r in issues if r['several'])}"
+    for tokens in TOKENS:
+        named = _share(r[f"named@{tokens}"] for r in issues if r["several"])
+        yield f"several files, every file named in {tokens}: {named}"
     yield f"tests@10: {_share(r['tests'] for r in issues if r['tests'] is not None)}"
     yield f"silent: {_share(r['silent'] for r in issues)}"
     yield f"off topic silent: {_share(r['off_topic'] for r in rows if 'off_topic' in r)}"

@@ -26,10 +26,10 @@ from findspot.search.related import suggest_files
 from findspot.text.snippet import listed
 from findspot.text.tokens import tokens
 
-MOST_HITS = 30
+MOST_HITS = 60
 """Results of a search that may become regions."""
-MOST_CHANGED = 20
-"""Regions to change; more are counted."""
+MOST_CHANGED, MOST_FILES = 20, 10
+"""Regions to change, and files; beyond so many regions, the best one of each further file."""
 FOLLOWED = 5
 """Of the best regions, whose callers and callees are looked at."""
 MOST_NEIGHBOURS = 6
@@ -117,7 +117,8 @@ class _Task:
         for node in tests:
             self._add(node, Reason.TEST, "fails here")
         for node, hit in hits:
-            if len(self.regions) < MOST_CHANGED:
+            paths = {region.path for region in self.regions.values()}
+            if len(self.regions) < MOST_CHANGED or (node.path not in paths and len(paths) < MOST_FILES):
                 self._add(node, Reason.CHANGE, focus=hit.focus)
         self.left_out = max(0, len(hits) - len(self.regions))
         self._surround([*faulty, *(node for node, _ in hits)][:FOLLOWED])

@@ -20,7 +20,7 @@ from findspot.graph.source_view import VALUE_KINDS
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research import sentences
-from findspot.research.findings import Aim, Findings, Inquiry
+from findspot.research.findings import FORWARD, Aim, Findings, Inquiry
 from findspot.research.graph_walks import definitions_of, follow
 from findspot.research.research_view import ResearchView
 from findspot.store.records import StoredChunk, last_name
@@ -98,10 +98,12 @@ def answer_by_name(view: ResearchView, name: str, inquiry: Inquiry) -> Findings 
     if starts[0].kind == FILE_KIND:
         return Findings(summary=f"{name} is indexed. {unknown}, so what refers to it is not known.")
     known = {(node.path, node.start_line) for node in starts}
-    places = [use for use in mentions(view, starts, known) if inquiry.include_tests or not use.in_test]
-    found = (
-        f"{sentences.counted(len(places), 'line')} with its name, listed below" if places else "no other line"
-    )
+    lines = mentions(view, starts, known) if inquiry.relation not in FORWARD else []
+    places = [use for use in lines if inquiry.include_tests or not use.in_test]
+    most = "at least " if len(lines) == MOST_MENTIONS else ""
+    found = f"{most}{sentences.counted(len(places), 'line')} with its name, listed below"
+    if not places:
+        found = "no other line" if inquiry.relation not in FORWARD else "what it refers to is not known"
     return Findings(
         summary=f"{sentences.named(starts, sentences.FEW)} is found by its name alone: {found}. {unknown}.",
         possible=tuple(view.possible(use, use.reason, use.confidence) for use in places),

@@ -15,7 +15,7 @@ from findspot.core.git import History
 from findspot.core.model import CodeReference, Corpus, Hit, Strength
 from findspot.core.utc_time import day_of
 from findspot.history.commit_store import CommitStore
-from findspot.rank.roles import HEADERS, IMPLEMENTATIONS, Role, role_of
+from findspot.rank.roles import Role, role_of
 from findspot.search.freshness import Disk
 from findspot.store.records import StoredFile, SymbolPlace, last_name
 from findspot.store.snapshot import Snapshot
@@ -39,14 +39,6 @@ LEAST_SHARE = 0.5
 
 LARGE_COMMIT = 20
 """Files of a commit that says little about any two of them."""
-
-_COUNTERPARTS = (
-    (IMPLEMENTATIONS, HEADERS),
-    (HEADERS, IMPLEMENTATIONS),
-    ((".py", ".pyx"), (".pyi",)),
-    ((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"), (".d.ts", ".d.mts", ".d.cts")),
-)
-"""How the names of a result and of its header, source or declarations end."""
 
 _SUGGESTED_ROLES = frozenset({Role.SOURCE, Role.TEST, Role.DECLARATION})
 
@@ -228,21 +220,17 @@ class Related:
 def suggest_files(
     paths: Sequence[str], history: History, candidates: Collection[str]
 ) -> list[tuple[str, str]]:
-    """Return candidates that usually change with the first of these paths, or are their headers or sources,
-    each with the reason.
+    """Return candidates that usually change with the first of these paths, each with the reason.
 
     `candidates` are paths that may be suggested; none of `paths` is.
     """
     first, shown = list(dict.fromkeys(paths))[:FIRST_FILES], set(paths)
-    reasons = dict(_changing_together(first, history))
-    for path, reason in _namesakes(first, candidates):
-        reasons.setdefault(path, reason)
     suggested = (
-        path
-        for path in reasons
+        (path, reason)
+        for path, reason in _changing_together(first, history)
         if path in candidates and path not in shown and role_of(path) in _SUGGESTED_ROLES
     )
-    return [(path, reasons[path]) for path in islice(suggested, MOST_SUGGESTED)]
+    return list(islice(suggested, MOST_SUGGESTED))
 
 
 def _changing_together(first: Sequence[str], history: History) -> Iterator[tuple[str, str]]:
@@ -263,34 +251,6 @@ def _changing_together(first: Sequence[str], history: History) -> Iterator[tuple
         if other not in seen:
             seen.add(other)
             yield other, f"often changes with {path}: {count} of {together[path][path]} commits"
-
-
-def _namesakes(first: Sequence[str], candidates: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield headers and sources of the same name, and files that declare what a path defines.
-
-    They lie in the same folder, or are the only ones of their name.
-    """
-    stems = {path: _stem(path) for path in first}
-    alike = sorted(path for path in candidates if _stem(path) in stems.values())
-    for path, stem in stems.items():
-        others = [other for other in alike if _stem(other) == stem and _is_counterpart(other, path)]
-        beside = [other for other in others if _folder(other) == _folder(path)]
-        for other in beside or (others if len(others) == 1 else ()):
-            yield other, f"has the same name as {path}"
-
-
-def _is_counterpart(other: str, path: str) -> bool:
-    return other != path and any(
-        path.endswith(result) and other.endswith(suggested) for result, suggested in _COUNTERPARTS
-    )
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].partition(".")[0]
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0]
 
 
 def _clipped(text: str) -> str:

@@ -16,8 +16,10 @@ DEFAULT_TOKENS = 2_000
 
 _NAMED_SHARE = 0.2
 """Of the room, for naming regions without their code."""
-_CODE_SHARE = 0.5
+_CODE_SHARE = 0.8
 """Of the room that is left, for the code of the next region."""
+_AGAIN = 4
+"""Turns that another region of a file waits."""
 _LEAST_CODE = 240
 """Characters: less says no more than the name."""
 _LINE_CHARS = 160
@@ -101,13 +103,18 @@ def _fit(
 
 
 def _in_turn(regions: Sequence[Region]) -> list[int]:
-    """Return the places of the regions: the first of each reason, then the second, and so on."""
-    nth: Counter[Reason] = Counter()
-    turns = []
+    """Return the places of the regions: the first of each reason, then the second, and so on.
+
+    Three to change count as one of the others; files come first of which none was among them.
+    """
+    nth: Counter[tuple[Reason, bool]] = Counter()
+    turns, paths = [], set()
     for place, region in enumerate(regions):
-        rank = nth[region.reason] / (3 if region.reason is Reason.CHANGE else 1)
-        turns.append((rank, place))
-        nth[region.reason] += 1
+        changes = region.reason is Reason.CHANGE
+        again = changes and region.path in paths
+        paths.add(region.path)
+        turns.append(((nth[region.reason, again] + _AGAIN * again) / (3 if changes else 1), place))
+        nth[region.reason, again] += 1
     return [place for _, place in sorted(turns)]
 
 

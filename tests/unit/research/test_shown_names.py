@@ -162,7 +162,16 @@ def test_what_the_graph_does_not_have_is_found_by_its_name(odd: Project, name: s
     found, path = asked(odd, Aim.CALLERS, name), asked(odd, Aim.PATH, name, to="Headers.all")
     assert found.summary.startswith(said)
     assert ". The graph does not read " in found.summary
-    assert (path.summary, path.unknown) == (found.summary, False)
+    assert "is found by its name alone: what it refers to is not known." in path.summary
+    assert not path.unknown
+
+
+def test_a_list_of_lines_that_was_cut_says_so(make_project: MakeProject) -> None:
+    uses = "\n".join(f"f{n} = decode x{n}" for n in range(30))
+    project = make_project({"Decode.hs": "module Decode where\n\ndecode x = x\n", "Use.hs": f"{uses}\n"})
+    project.update()
+    found = asked(project, Aim.CALLERS, "decode")
+    assert "at least 20 lines with its name" in found.summary
 
 
 def test_a_name_is_shown_with_what_is_around_it_in_its_order(odd: Project) -> None:

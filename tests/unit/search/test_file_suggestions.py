@@ -1,10 +1,10 @@
-"""Files that usually change with others, or have their names."""
+"""Files that usually change with others."""
 
 from __future__ import annotations
 
 from findspot.search.related import suggest_files
 
-KNOWN = {"a.py", "b.py", "c.py", "d.py", "docs/CHANGELOG.md", "src/pump.c", "include/pump.h"}
+KNOWN = {"a.py", "b.py", "c.py", "d.py", "docs/CHANGELOG.md"}
 
 
 def test_a_file_in_half_of_the_commits_of_a_result() -> None:
@@ -20,28 +20,6 @@ def test_what_is_not_clear_is_not_suggested() -> None:
     for history in (twice, rarely, large, unknown, ()):
         assert suggest_files(["a.py"], history, KNOWN) == []
     assert suggest_files(["a.py", "b.py"], (("a.py", "b.py"),) * 5, KNOWN) == []
-
-
-def test_header_and_source_belong_together() -> None:
-    assert suggest_files(["src/pump.c"], (), KNOWN) == [("include/pump.h", "has the same name as src/pump.c")]
-    assert suggest_files(["include/pump.h"], (), KNOWN) == [
-        ("src/pump.c", "has the same name as include/pump.h")
-    ]
-    beside = {"a/pump.c", "a/pump.h", "b/pump.h"}
-    assert [path for path, _ in suggest_files(["a/pump.c"], (), beside)] == ["a/pump.h"]
-    assert suggest_files(["c/pump.c"], (), beside) == []
-
-
-def test_declarations_belong_to_what_they_declare() -> None:
-    known = {"shop/cart.py", "shop/cart.pyi", "web/index.js", "web/index.d.ts", "web/cart.ts"}
-    for path, declared in (("shop/cart.py", "shop/cart.pyi"), ("web/index.js", "web/index.d.ts")):
-        assert suggest_files([path], (), known) == [(declared, f"has the same name as {path}")]
-
-
-def test_the_same_name_alone_says_nothing() -> None:
-    known = {"admin/filters.py", "static/js/filters.js", "db/options.py", "admin/options.py"}
-    for path in known:
-        assert suggest_files([path], (), known) == []
 
 
 def test_at_most_three_are_suggested_the_most_regular_first() -> None:
