@@ -65,18 +65,6 @@ Confirm = Callable[[Confirmation], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class CallOutcome:
-    """The result of a call in the form that the protocol gives it, whole."""
-
-    tool: ToolDefinition
-    result: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_error(self) -> bool:
-        return bool(self.result.get("isError"))
-
-
-@dataclass(frozen=True, slots=True)
 class ToolCaller:
     """Calls tools of one catalogue.
 
@@ -95,7 +83,7 @@ class ToolCaller:
         confirm: Confirm,
         timeout_s: float | None = None,
         handlers: HandlersOf | None = None,
-    ) -> CallOutcome:
+    ) -> tuple[ToolDefinition, dict[str, Any]]:
         tool = await anyio.to_thread.run_sync(self.catalogue.get, name)
         access = await anyio.to_thread.run_sync(self.catalogue.access, tool, self.client.environ)
         if access.state is not AccessState.READY or access.spec is None:
@@ -113,7 +101,7 @@ class ToolCaller:
             handlers=handlers(spec.name) if handlers else None,
             as_task=tool.runs_as_task,
         )
-        return CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return tool, result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     async def _confirmed(self, asked: Confirmation, spec: ServerSpec, confirm: Confirm) -> None:
         """Ask about a tool that may destroy something or that changed, unless it is always allowed."""

@@ -65,7 +65,7 @@ def _statements(path: str, facts: Facts) -> Iterator[Statement]:
     inside: dict[int, set[str]] = {}
     for fact, name in zip(definitions, qualified, strict=True):
         inside.setdefault(fact.parent, set()).add(fact.name)
-        text = f"{fact.kind} {name} in {fact.scope} {fact.least} {fact.most}"
+        text = f"{fact.kind} {name} in {fact.scope} {fact.least} {fact.most} {fact.hidden}"
         yield Statement(frozenset({fact.name}), text)
     yield from _import_statements(path, facts)
     for owner, target, value in facts.bindings:
@@ -124,6 +124,12 @@ class ChangedMeanings:
         self._everywhere = False
         self._matters = db.execute("SELECT 1 FROM edge_sources LIMIT 1").fetchone() is not None
         """Whether any file is resolved: while an index is built, all are pending."""
+        self._packages = self._empty_packages()
+
+    def _empty_packages(self) -> set[str]:
+        """Return the paths of empty files that make a folder a package: they are not indexed."""
+        select = "SELECT path FROM skips WHERE reason = 'empty' AND path GLOB '*__init__.py*'"
+        return {path for (path,) in self._db.execute(select)} if self._matters else set()
 
     def note(self, path: str, replaced: int | None, after: bytes | None = None) -> None:
         """Note that a file is about to be replaced, by its number, or removed."""
@@ -135,6 +141,8 @@ class ChangedMeanings:
 
     def settle(self) -> None:
         """Make the files pending whose references may lead elsewhere now."""
+        before, self._packages = self._packages, self._empty_packages()
+        self._names |= frozenset().union(*map(importable_names, before ^ self._packages))
         if self._names or self._everywhere:
             reached = None if self._everywhere else self._reached(self._names)
             statement = "INSERT OR IGNORE INTO pending VALUES (?)"

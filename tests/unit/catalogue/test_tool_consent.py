@@ -82,8 +82,8 @@ class User:
         pool = ServerPool(self._home)
         try:
             caller = ToolCaller(self._catalogue, pool)
-            outcome = await caller.call(name, {}, confirm=confirm)
-            return str(outcome.result["content"][0]["text"])
+            _, result = await caller.call(name, {}, confirm=confirm)
+            return str(result["content"][0]["text"])
         finally:
             await pool.aclose()
 

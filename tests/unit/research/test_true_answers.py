@@ -170,3 +170,23 @@ class TestValues:
         found = asked(values, Aim.CALLERS, "HANDLER")
         assert [(each.path, each.line) for each in (*found.possible, *found.edges)] == [("a.py", 11)]
         assert asked(values, Aim.USES, "SPARE").summary.endswith("No use was found.")
+
+
+@pytest.mark.parametrize("folder", ["src", "code"])
+def test_a_package_without_init_is_found_and_an_empty_one_is_noticed(
+    make_project: MakeProject, folder: str
+) -> None:
+    calls = "from pkg.store import make_store\n\n\ndef {}():\n    return make_store()\n"
+    project = make_project(
+        {
+            f"{folder}/pkg/store.py": "def make_store():\n    return 1\n",
+            f"{folder}/pkg/app.py": calls.format("run"),
+            "tests/test_store.py": calls.format("test_store"),
+        }
+    )
+    project.update()
+    in_tests = "2 (1 in tests)" if folder == "src" else "1: run"
+    assert f"is called by {in_tests}" in asked(project, Aim.CALLERS, "make_store").summary
+    (project.root / folder / "pkg" / "__init__.py").touch()
+    project.update()
+    assert "is called by 2 (1 in tests)" in asked(project, Aim.CALLERS, "make_store").summary

@@ -10,6 +10,8 @@ from findspot.core.facts import WHOLE, ImportFact
 from findspot.graph.languages.language import Language, ModuleFinder, by_last_part
 from findspot.graph.project_paths import ProjectPaths
 
+_SOURCES = ("/src", "/lib")
+"""Folders of packages, with `__init__` or without."""
 _ENDS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
 
 
@@ -61,6 +63,7 @@ class PythonModules(ModuleFinder):
                 break
             folder = posixpath.dirname(folder)
         ranked = [(self._roots[root], path) for root, path in by_root.items() if root in self._roots]
+        ranked = ranked or [(0, path) for root, path in by_root.items() if f"/{root}".endswith(_SOURCES)]
         return min(ranked)[1] if ranked else None
 
     @cached_property

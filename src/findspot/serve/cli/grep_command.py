@@ -28,6 +28,7 @@ from findspot.serve.cli.index_commands import prepare_index
 from findspot.serve.cli.options import Reply, json_option, project_option, together
 from findspot.serve.cli.project_choice import open_asked
 from findspot.serve.cli.terminal import paged
+from findspot.text.snippet import cut
 from findspot.workspace import Asked, projects_of
 
 _MOST_RANKED = 100
@@ -291,7 +292,7 @@ def _definitions(outline: Sequence[Outline], above: str = "") -> Iterator[tuple[
 def _show_groups(groups: Sequence[Group], room: int) -> None:
     for place, (path, start, name, lines) in enumerate(groups):
         head = f"{path}:{start or lines[0].number}  {name}".rstrip()
-        body = [f"  {line.number}: {output.cut(line.text.strip().expandtabs(4), 200)}" for line in lines]
+        body = [f"  {line.number}: {cut(line.text.strip().expandtabs(4), 200)}" for line in lines]
         room -= len(head) + sum(map(len, body)) + len(body)
         if room < 0 and place:
             rest = output.count(sum(len(group[3]) for group in groups[place:]), "more matching line")

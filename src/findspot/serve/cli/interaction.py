@@ -20,6 +20,7 @@ from findspot.serve.cli.failure import DECLINED, ConfirmationRequiredError, Stop
 from findspot.serve.cli.options import Reply
 from findspot.serve.cli.terminal import terminal
 from findspot.serve.shapes import duration
+from findspot.text.snippet import cut
 
 _REDRAW_S = 0.1
 _BAR_COLUMNS = 30
@@ -151,7 +152,7 @@ def shown_progress(quiet: bool, *, only_indexing: bool = False) -> Iterator[Prog
     def draw(line: str) -> None:
         """Put a line in the place of the one before it; whoever indexes does so in a thread of its own."""
         with contextlib.suppress(OSError):
-            click.echo(f"\r\x1b[K{output.cut(line, to.columns - 1)}", file=to.stderr, nl=False)
+            click.echo(f"\r\x1b[K{cut(line, to.columns - 1)}", file=to.stderr, nl=False)
             to.stderr.flush()
 
     def show(progress: Progress) -> None:

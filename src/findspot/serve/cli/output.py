@@ -172,10 +172,6 @@ def _folded(cell: str, width: int, deeper: str = "") -> list[str]:
     )
 
 
-def cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: max(1, width - 1)] + "…"
-
-
 def count(number: int, noun: str) -> str:
     """Return a number with its noun: `1 file`, `1,205 files`, `2 indexes`."""
     plural = noun + ("es" if noun.endswith(("x", "ch")) else "s")

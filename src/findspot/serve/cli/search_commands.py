@@ -44,7 +44,7 @@ from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, conte
 from findspot.serve.history_answers import ask_history, commits_object, commits_text
 from findspot.serve.research_answers import fitted_findings, fitted_report, report
 from findspot.serve.search_answers import COMPACT, assistance_lines, fitted_text, fitted_values, related_lines
-from findspot.text.snippet import shorten
+from findspot.text.snippet import cut, shorten
 from findspot.text.tokens import STOP_WORDS, parts
 from findspot.workspace import Asked
 
@@ -73,7 +73,7 @@ def show_results(results: Results, *, first: int = 1, full: bool = False) -> Non
             continue
         _show_lines(hit, marked, full)
         for line in related_lines(hit):
-            output.line(output.cut(f"  {line}", output.room(0)), dim=True)
+            output.line(cut(f"  {line}", output.room(0)), dim=True)
         if hit.why:
             why = ", ".join(f"{name} {value:g}" for name, value in hit.why.items())
             output.line(f"  why: {why}", dim=True)
@@ -112,7 +112,7 @@ def _show_lines(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
             lines[best] = shorten(lines[best], 0, output.room(width + 4), hit.focus_column)
     room = sys.maxsize if full else output.room(len(numbers[start]) + 2)
     for number, line in zip(numbers[start:end], lines[start:end], strict=True):
-        shown = output.cut(output.clean(line.rstrip("\r").replace("\t", TAB)), room)
+        shown = cut(output.clean(line.rstrip("\r").replace("\t", TAB)), room)
         if marked:
             shown = marked.sub(lambda found: output.paint(found[0], sys.stdout, **_MATCH), shown)
         click.echo(f"  {output.paint(number, sys.stdout, dim=True)}{shown}", color=True)

@@ -37,6 +37,7 @@ from findspot.serve.cli import output, table_edit
 from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, prompt
 from findspot.serve.cli.options import ALL_TOOLSETS, Reply, command, toolsets_option
 from findspot.text.jsonc import MalformedError
+from findspot.text.snippet import cut
 
 _CONTEXT_LINES = 2
 _MASK = "****"
@@ -341,7 +342,7 @@ class Step:
     def show(self) -> None:
         output.line(f"{self.client.title} would {self.state}: {self.path}", bold=True)
         for text in self.change.diff()[2:]:
-            shown = output.cut(text[:1] + text[1:].expandtabs(_TAB), _MOST_CHARS)  # it may be all of a file
+            shown = cut(text[:1] + text[1:].expandtabs(_TAB), _MOST_CHARS)  # it may be all of a file
             output.line(f"  {shown}", fg=_DIFF_COLOURS.get(text[:1]))
 
 

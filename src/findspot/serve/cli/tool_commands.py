@@ -42,10 +42,12 @@ from findspot.serve.cli.options import Group, Reply, command, did_you_mean, opti
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.terminal import open_in_browser
 from findspot.serve.shapes import CALL, CATALOGUE, FOUND_TOOLS, Shape, tool_object, warned
+from findspot.text.snippet import cut
 
 if TYPE_CHECKING:
     from findspot.catalogue.server_pool import CallHandlers
-    from findspot.catalogue.tool_calls import CallOutcome, Confirmation
+    from findspot.catalogue.tool_calls import Confirmation
+    from findspot.catalogue.tool_record import ToolDefinition
 
 _SHOWN_CHARS = 100
 
@@ -116,7 +118,7 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
     for tool in results.tools:
         output.line(f"{tool.score:5.2f}  {tool.name}")
         if first := tool.description.strip().partition("\n")[0]:
-            output.line(f"       {output.cut(first, _SHOWN_CHARS)}", dim=True)
+            output.line(f"       {cut(first, _SHOWN_CHARS)}", dim=True)
     if results.message:
         others = " Or try --mode hybrid." if options["mode"] in (SearchMode.REGEX, SearchMode.BM25) else ""
         output.note(f"{results.message}{others}")
@@ -256,7 +258,7 @@ def call(
             await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
         return False
 
-    async def called() -> CallOutcome:
+    async def called() -> tuple[ToolDefinition, dict[str, Any]]:
         caller = ToolCaller(engine.catalogue(project or "."), engine.servers)
         try:
             return await caller.call(name, arguments, confirm=agree, timeout_s=timeout, handlers=_handlers)
@@ -271,16 +273,14 @@ def call(
     _tell_waiting(name)
     started = time.perf_counter()
     with open_engine() as engine:
-        outcome = anyio.run(called)
-    took_ms, tokens = (
-        (time.perf_counter() - started) * 1000,
-        len(json.dumps(outcome.result)) // activity.CHARS_PER_TOKEN,
-    )
+        _, result = anyio.run(called)
+    took_ms, failed = (time.perf_counter() - started) * 1000, bool(result.get("isError"))
+    tokens = len(json.dumps(result)) // activity.CHARS_PER_TOKEN
     about = activity.COMMAND_LINE, "", activity.CALL_TOOL, name
-    activity.note(activity.Entry(*about, (), 0, "error" if outcome.is_error else "ok", took_ms, tokens))
-    reply.answer_program(outcome.result, int(outcome.is_error))
-    _show(outcome.result)
-    raise click.exceptions.Exit(int(outcome.is_error))
+    activity.note(activity.Entry(*about, (), 0, "error" if failed else "ok", took_ms, tokens))
+    reply.answer_program(result, int(failed))
+    _show(result)
+    raise click.exceptions.Exit(int(failed))
 
 
 def _arguments(given: str) -> dict[str, Any]:

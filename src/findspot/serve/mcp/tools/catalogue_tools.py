@@ -86,19 +86,19 @@ GET_TOOL = Tool(
 async def _call_tool(call: Call, arguments: Arguments) -> Answer:
     catalogue, pool, client = await opened_catalogue(call)
     caller = ToolCaller(catalogue, pool, client)
-    outcome = await caller.call(
+    tool, result = await caller.call(
         arguments["name"],
         arguments["arguments"] or {},
         timeout_s=arguments["timeout"],
         confirm=_confirmation(call),
         handlers=lambda server: _handlers(call, server),
     )
-    note_links(call, outcome.tool.server_name, outcome.result)
+    note_links(call, tool.server_name, result)
 
     def fitted(_: Engine) -> dict[str, Any]:
-        return fit_result(outcome.result, max(MIN_TOKENS, settings_here().serve.max_call_tokens))
+        return fit_result(result, max(MIN_TOKENS, settings_here().serve.max_call_tokens))
 
-    return Answer({}, is_error=outcome.is_error, passed_on=await call.quick(fitted))
+    return Answer({}, is_error=bool(result.get("isError")), passed_on=await call.quick(fitted))
 
 
 def _confirmation(call: Call) -> Confirm:
