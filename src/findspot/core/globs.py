@@ -77,7 +77,8 @@ class Globs:
 def compile_glob(pattern: str) -> re.Pattern[str]:
     """Return the regex of a glob, to be used with `match`; InvalidPatternError when it cannot be read."""
     _check(pattern)
-    alternatives = "|".join(_path_with_end(glob) for glob in _expand_braces(_nfc(pattern)))
+    rooted = re.sub(r"^\.(?=/)", "", _nfc(pattern))
+    alternatives = "|".join(_path_with_end(glob) for glob in _expand_braces(rooted))
     return re.compile(f"(?s:{alternatives})\\Z")
 
 

@@ -24,7 +24,7 @@ from findspot.research.findings import FORWARD, Aim, Findings, Inquiry
 from findspot.research.graph_walks import definitions_of, follow
 from findspot.research.research_view import ResearchView
 from findspot.store.records import StoredChunk, last_name
-from findspot.text.snippet import listed
+from findspot.text.snippet import cut, listed
 from findspot.text.tokens import tokens
 
 MOST_STARTS = 20
@@ -83,7 +83,7 @@ def unknown_symbol(view: ResearchView, name: str) -> str:
         return f"No indexed file {name}.{in_packages(view, name) or close}"
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
     seen = next((f", but the word is in {c.path}" for c in _chunks(view, name) if word.search(c.text)), "")
-    return f"No definition named {name} in the index{seen}.{in_packages(view, name) or close}"
+    return f"No definition named {cut(name, 400)} in the index{seen}.{in_packages(view, name) or close}"
 
 
 def answer_by_name(view: ResearchView, name: str, inquiry: Inquiry) -> Findings | None:

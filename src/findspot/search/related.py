@@ -220,10 +220,7 @@ class Related:
 def suggest_files(
     paths: Sequence[str], history: History, candidates: Collection[str]
 ) -> list[tuple[str, str]]:
-    """Return candidates that usually change with the first of these paths, each with the reason.
-
-    `candidates` are paths that may be suggested; none of `paths` is.
-    """
+    """Return the candidates that usually change with the first of these paths, each with the reason."""
     first, shown = list(dict.fromkeys(paths))[:FIRST_FILES], set(paths)
     suggested = (
         (path, reason)

@@ -31,7 +31,8 @@ def test_languages() -> None:
 
 
 @pytest.mark.parametrize(
-    "glob", ["service/orders/*.py", "service/orders/**", "service/orders", "service/orders/"]
+    "glob",
+    ["service/orders/*.py", "service/orders/**", "service/orders", "service/orders/", "./service/orders/*"],
 )
 def test_path_filter_takes_a_folder_for_what_is_in_it(glob: str) -> None:
     assert found(path_filter=glob) == {

@@ -191,7 +191,8 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
     wanted = Assistance(options["expand_query"], options["synthesize"])
 
     with open_index(given, reply, update=options["update"], question=text) as index:
-        results = index.asked.search(replace(query, under=index.under), wanted)
+        like = _from_here(index.asked.roots, query.similar_to) if query.similar_to else None
+        results = index.asked.search(replace(query, under=index.under, similar_to=like), wanted)
         results = replace(results, warning=index.warning(results.warning))
         _show(reply, index.asked, corpus, results, options)
         sys.stdout.flush()
