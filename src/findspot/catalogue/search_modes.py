@@ -182,7 +182,7 @@ class Request(NamedTuple):
     @property
     def in_tools_words(self) -> str:
         """The text followed by what tools call the things that it names; empty if it names none."""
-        known = everyday_words().alternatives
+        known = everyday_words()
         words = _LETTERS.findall(self.text.lower())
         others = [known.get(word) or known.get(word.rstrip("s")) for word in words]
         added = " ".join(other[0] for other in others if other)
@@ -217,15 +217,9 @@ _VERBS = (
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-class EverydayWords(NamedTuple):
-    alternatives: Mapping[str, tuple[str, ...]]
-    """English word → what else its thing is called, the tools' words first."""
-    synonyms: Mapping[str, frozenset[str]]
-    """The same for stems, with the verbs of one act."""
-
-
 @cache
-def everyday_words() -> EverydayWords:
+def everyday_words() -> Mapping[str, tuple[str, ...]]:
+    """Return for English words what else their things are called, the tools' words first."""
     text = files(__package__).joinpath("everyday_words.txt").read_text("utf-8")
     alternatives: dict[str, tuple[str, ...]] = {}
     for line in filter(lambda line: not line.startswith("#"), text.splitlines()):
@@ -233,12 +227,14 @@ def everyday_words() -> EverydayWords:
         for word in (*tools, *everyday):
             others = (other for other in (*tools, *(everyday if word in tools else ())) if other != word)
             alternatives[word] = (*alternatives.get(word, ()), *others)
-    return EverydayWords(alternatives, _synonyms(alternatives))
+    return alternatives
 
 
-def _synonyms(alternatives: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
+@cache
+def everyday_synonyms() -> Mapping[str, frozenset[str]]:
+    """Return the same for stems, with the verbs of one act."""
     verbs = [verbs.split() for verbs in _VERBS]
-    pairs = [(word, others) for word, others in alternatives.items()]
+    pairs = [(word, others) for word, others in everyday_words().items()]
     pairs += [(verb, tuple(others)) for others in verbs for verb in others]
     synonyms: dict[str, frozenset[str]] = {}
     for word, others in pairs:
@@ -353,7 +349,7 @@ def fit_of(request: Request, likeness: Likeness, rows: NDArray[np.int64], tools:
 
 def _words_share(request: Request, row: int, tools: ToolSet) -> float:
     """Return the share of the request's words, by weight, that a tool has; half for a synonym."""
-    keywords, synonyms = tools.keywords, everyday_words().synonyms
+    keywords, synonyms = tools.keywords, everyday_synonyms()
     asked = held = 0.0
     for term in set(request.terms):
         weight = keywords.weight(term)
@@ -501,7 +497,7 @@ def _spread(scores: Scores) -> Scores:
 
 def _keyword_scores(request: Request, tools: ToolSet) -> Scores:
     """Return the scores of mode `bm25`, plus a share of the best synonym for a word that a tool lacks."""
-    synonyms = everyday_words().synonyms
+    synonyms = everyday_synonyms()
     scores = tools.keywords.scores(request.terms)
     for term in sorted(synonyms.keys() & request.terms):
         instead = np.maximum.reduce([tools.keywords.scores([other]) for other in synonyms[term]])

@@ -649,14 +649,19 @@ def _receiver_and_name(reading: Reading, relation: Relation, node: Node, receive
     if name == "new" and is_ruby:  # the type is what is called
         receiver, _, name = (receiver or "class").rpartition(".")
     is_call = relation is _CALL
-    around = node.parent.parent if is_call and is_ruby and node.parent else None
-    if around and around.type == "assignment" and around.child_by_field_name("left") == node.parent:
+    if is_call and is_ruby and _is_assigned(node.parent):
         return receiver, f"{name}="
     if is_call and (name.isidentifier() or (is_ruby and name[:-1].isidentifier())):
         return receiver, name
     last = reading.expression(node) if is_call else expression(name)
     receiver, _, name = f"{receiver}.{last}".removeprefix(".").rpartition(".")
     return receiver, name.removesuffix("[]").removesuffix("()")
+
+
+def _is_assigned(call: Node | None) -> bool:
+    """Return whether a call of Ruby stands where a value is assigned: it calls the setter."""
+    around = call.parent if call else None
+    return around is not None and around.type == "assignment" and around.child_by_field_name("left") == call
 
 
 def _is_name_of(reading: Reading, owner: int, name: str, at: int) -> bool:

@@ -117,11 +117,14 @@ class _Task:
         for node in tests:
             self._add(node, Reason.TEST, "fails here")
         for node, hit in hits:
-            paths = {region.path for region in self.regions.values()}
-            if len(self.regions) < MOST_CHANGED or (node.path not in paths and len(paths) < MOST_FILES):
+            if self._has_room(node.path):
                 self._add(node, Reason.CHANGE, focus=hit.focus)
         self.left_out = max(0, len(hits) - len(self.regions))
         self._surround([*faulty, *(node for node, _ in hits)][:FOLLOWED])
+
+    def _has_room(self, path: str) -> bool:
+        paths = {region.path for region in self.regions.values()}
+        return len(self.regions) < MOST_CHANGED or (path not in paths and len(paths) < MOST_FILES)
 
     def at_place(self) -> None:
         """Answer a file with a line; of a remark about it, also what has the words of the remark."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -63,6 +64,15 @@ class Trail:
         if edge.source.id in self.nodes and edge.target.id in self.nodes:
             self.edges[edge] = None
 
+    def reach(self, edges: Iterable[Edge], hop: int, *, backwards: bool) -> Iterator[Node]:
+        """Keep edges, and yield what is new at their other ends."""
+        self.cancel.check()
+        for edge in edges:
+            far = edge.source if backwards else edge.target
+            if self.add(far, hop):
+                yield far
+            self.link(edge)
+
     def chains(self, starts: Iterable[Node], *, backwards: bool = False) -> list[Chain]:
         """Return the longest ways from the starts, each step one hop further.
 
@@ -119,7 +129,7 @@ def _files_of(graph: Graph, name: str) -> list[Node]:
 def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Chain]:
     """Follow one relation from the starts; return the ways that it went."""
     neighbours, backwards = _NEIGHBOURS[aim], aim not in FORWARD
-    levels = None if aim in _FAMILY else trail.depth  # who asks for all implementations means all
+    levels = math.inf if aim in _FAMILY else trail.depth  # who asks for all implementations means all
 
     def next_to(node: Node) -> Iterable[Edge]:
         edges = [edge for edge in neighbours(trail.graph, node) if edge.confidence >= trail.floor]
@@ -130,18 +140,10 @@ def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Chain]:
         return [edge for edge, _ in ordered]
 
     frontier, hop = [node for node in starts if trail.add(node, 0)], 0
-    while frontier and (levels is None or hop < levels):
+    while frontier and hop < levels:
         hop += 1
         trail.tick(hop)
-        reached = []
-        for node in frontier:
-            trail.cancel.check()
-            for edge in next_to(node):
-                far = edge.source if backwards else edge.target
-                if trail.add(far, hop):
-                    reached.append(far)
-                trail.link(edge)
-        frontier = reached
+        frontier = [far for node in frontier for far in trail.reach(next_to(node), hop, backwards=backwards)]
     return trail.chains(starts, backwards=backwards)
 
 

@@ -90,11 +90,9 @@ def _place_named(
     if named is None:
         return None
     lines = (int(named[2]), int(named[3] or named[2])) if named[2] else None
-    commits = project.history.commits if gone else None
     with contextlib.suppress(FindspotError, OSError, ValueError):  # a question is no path
         path = project.roots.relative(named[1])
-        committed = commits and run_git(project.root, "rev-parse", "--verify", "--quiet", f"HEAD:./{path}")
-        if (project.root / path).exists() or committed or (commits and commits.knows_path(path)):
+        if (project.root / path).exists() or (gone and _was_there(project, path)):
             return path, lines
     if len(text.split()) != 1:
         return None
@@ -106,10 +104,16 @@ def _place_named(
     if found:
         return found[0].path, (found[0].start_line, found[0].end_line)
     is_path = any((lines, "/" in text, language_of(text) != "text"))
-    if is_path and commits is not None:
+    if gone and is_path and project.history.commits is not None:
         hint = "Name a path from the root of the project, or ask in words."
         raise InvalidArgumentError(f"No file {named[1]} is or was in this project.", hint=hint)
     return None
+
+
+def _was_there(project: Project, path: str) -> bool:
+    """Return whether a commit changed a file, or brought it with all others."""
+    commits, committed = project.history.commits, ("rev-parse", "--verify", "--quiet", f"HEAD:./{path}")
+    return commits is not None and (commits.knows_path(path) or bool(run_git(project.root, *committed)))
 
 
 def commits_answer(commits: Commits, max_tokens: int) -> tuple[str, dict[str, Any]]:

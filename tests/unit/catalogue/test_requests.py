@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.search_modes import MAX_QUERY_CHARS, MAX_SENTENCES, everyday_words, read_request
+from findspot.catalogue.search_modes import MAX_QUERY_CHARS, MAX_SENTENCES, everyday_synonyms, read_request
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
 from .conftest import Write, index
@@ -62,7 +62,7 @@ def test_no_query_hangs(unit: str) -> None:
 def test_a_request_is_also_read_in_the_words_of_tools() -> None:
     assert read_request("make a folder").in_tools_words == "make a folder create directory"
     assert read_request("zqxjk").in_tools_words == ""
-    synonyms = everyday_words().synonyms
+    synonyms = everyday_synonyms()
     assert {"add", "insert", "append"} < synonyms["writ"]
     assert all(word not in others for word, others in synonyms.items())
 

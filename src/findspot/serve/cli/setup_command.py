@@ -253,6 +253,7 @@ def serve_command(python: Python) -> list[str]:
 
 _TAB = 4
 _MOST_CHARS = 300
+_REPOSITORY = "https://github.com/findspot/findspot"
 _TOOLSETS_OPTION = "--toolsets"
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -397,24 +398,13 @@ def _connected(client: Client, path: Path, toolsets: str) -> Change:
 
 def _tell_more(steps: list[Step], toolsets: str) -> None:
     """Say what can be added to what was written: plugins, and tools beyond those of a project."""
-    source = findspot_repository()
     if plugins := {step.client.title: step.client.plugin for step in steps if step.client.plugin}:
         output.note("A plugin makes an assistant prefer Findspot to its own grep:")
         for title, how in plugins.items():
-            output.note(f"  {title}: {how.format(source=source)}")
+            output.note(f"  {title}: {how.format(source=_REPOSITORY)}")
     if not toolsets:
         output.note(
             "Assistants now search code and documentation. To let them also search collections of documents "
             "and call the tools of other servers, run `findspot setup --toolsets all`.",
             dim=True,
         )
-
-
-def findspot_repository() -> str:
-    """Return the address of Findspot's repository, or words for it if the package does not name one."""
-    try:
-        listed = metadata.metadata("findspot").get_all("Project-URL") or []
-    except metadata.PackageNotFoundError:
-        listed = []
-    addresses: dict[str, str] = dict(entry.split(", ", 1) for entry in listed)
-    return addresses.get("Source", "Findspot's repository")
