@@ -31,7 +31,7 @@ from findspot.store.word_counts import count_words
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LANCE_FORMAT = 3
+LANCE_FORMAT = 4
 
 CODE_DATABASE = "index.lancedb"
 DOCS_DATABASE = "docs.lancedb"
