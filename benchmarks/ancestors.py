@@ -54,9 +54,10 @@ class Ancestors(CommitStore):
         whole = super()._loaded()
         with self._reading() as db:
             hashes = dict(db.execute("SELECT id, hash FROM commits"))
-        kept = np.array([hashes[number] in self._before for number in whole.numbers.tolist()], np.bool_)
+        numbers = whole.vectors.numbers.tolist()
+        kept = np.array([hashes[number] in self._before for number in numbers], np.bool_)
         told = np.flatnonzero(kept)
         if self._seed is not None:
             np.random.default_rng(self._seed).shuffle(told)
-        vectors = Segment(whole.numbers[kept], whole.vectors.scales[told], whole.vectors.rows[told])
+        vectors = Segment(whole.vectors.numbers[kept], whole.vectors.scales[told], whole.vectors.rows[told])
         return replace(whole, vectors=vectors)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from findspot import Query
 from findspot.engine import Engine
 from findspot.search.merging import Fit, at_home
+from rank_questions import parsers
 from rank_reports import Groups, fit
 
 HERE = Path(__file__).parent
@@ -122,16 +123,8 @@ def fit_all(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    steps = parser.add_subparsers(required=True)
-    signals = steps.add_parser("signals")
-    for name in ("--mirrors", "--cache", "--out"):
-        signals.add_argument(name, type=Path, required=True)
+    parser, signals = parsers(__doc__, make_signals, fit_all)
     signals.add_argument("--most", type=int, help="projects: all without it")
-    signals.set_defaults(run=make_signals)
-    fitting = steps.add_parser("fit")
-    fitting.add_argument("signals", type=Path)
-    fitting.set_defaults(run=fit_all)
     options = parser.parse_args()
     options.run(options)
 

@@ -16,7 +16,7 @@ import os
 import pickle
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -184,18 +184,26 @@ def fit_all(options: argparse.Namespace) -> None:
     sys.stdout.write(f"refused of own {refused[0]:.3f}, of others {refused[1]:.3f}\n")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+Step = Callable[[argparse.Namespace], None]
+
+
+def parsers(about: str | None, make: Step, fit: Step) -> tuple[argparse.ArgumentParser, ...]:
+    """Return the parser of a program in two steps, and that of the first, which makes signals."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawTextHelpFormatter)
     steps = parser.add_subparsers(required=True)
     signals = steps.add_parser("signals")
-    signals.add_argument("questions", type=Path)
-    signals.add_argument("--mirrors", type=Path, required=True)
-    signals.add_argument("--cache", type=Path, required=True)
-    signals.add_argument("--out", type=Path, required=True)
-    signals.set_defaults(run=make_signals)
+    for name in ("--mirrors", "--cache", "--out"):
+        signals.add_argument(name, type=Path, required=True)
+    signals.set_defaults(run=make)
     fitting = steps.add_parser("fit")
     fitting.add_argument("signals", type=Path)
-    fitting.set_defaults(run=fit_all)
+    fitting.set_defaults(run=fit)
+    return parser, signals
+
+
+def main() -> None:
+    parser, signals = parsers(__doc__, make_signals, fit_all)
+    signals.add_argument("questions", type=Path)
     options = parser.parse_args()
     options.run(options)
 

@@ -559,13 +559,13 @@ def _definition(reading: Reading, definition: Definition) -> DefinitionFact:
     parent = reading.places[definition.parent] if definition.parent is not None else -1
     first, last, scope = definition.row + 1, definition.last + 1, definition.scope or ""
     arity = parameter_range(definition.node) if reading.language in OVERLOADING else UNKNOWN_ARITY
-    head = reading.source[definition.start_byte : definition.end_byte].partition(b"{")[0].partition(b"(")[0]
-    hidden = parent < 0 and reading.language in _OF_ITS_FILE and not _HIDING.isdisjoint(head.split())
+    hidden = parent < 0 and reading.language in _OF_ITS_FILE
+    hidden = hidden and bool(_HIDING.match(reading.source, definition.start_byte, definition.end_byte))
     return DefinitionFact(definition.name, definition.kind, first, last, parent, scope, *arity, int(hidden))
 
 
 _OF_ITS_FILE = frozenset({"c", "cpp", "kotlin", "swift"})
-_HIDING = frozenset({b"static", b"private", b"fileprivate"})
+_HIDING = re.compile(rb"[^({]*\b(?:static|private|fileprivate)\s")
 """Languages in which a file alone sees what one of these words stands before."""
 
 

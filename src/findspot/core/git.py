@@ -92,10 +92,9 @@ def find_commit(root: Path, revision: str, what: str, hint: str) -> str:
         raise InvalidArgumentError(f"{what} must name a revision, such as 'main' or 'HEAD~3'.")
     if run_git(root, "rev-parse", "--is-inside-work-tree") is None:
         raise InvalidArgumentError(f"{what} needs a git repository, and {root} is in none.", hint=hint)
-    commit = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    if commit is not None:
-        return commit.strip()
-    if run_git(root, "rev-parse", "--verify", "--quiet", "HEAD") is None:
+    if commit := object_named(root, f"{revision}^{{commit}}"):
+        return commit
+    if object_named(root, "HEAD") is None:
         raise InvalidArgumentError(f"{what} needs a commit, and this repository has none yet.", hint=hint)
     raise InvalidArgumentError(
         f"'{revision}' is not a revision of this repository.",
@@ -163,9 +162,14 @@ def read_history(root: Path) -> History:
     return changed_together(root, head) if head else ()
 
 
-def current_commit(root: Path, name: str = "HEAD") -> str | None:
-    found = run_git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+def object_named(root: Path, name: str) -> str | None:
+    """Return the hash of what a name means to git, such as `HEAD:./path`; None where it means nothing."""
+    found = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
     return found.strip() if found else None
+
+
+def current_commit(root: Path) -> str | None:
+    return object_named(root, "HEAD^{commit}")
 
 
 @lru_cache(maxsize=8)

@@ -95,13 +95,9 @@ class Loaded:
         explained = np.minimum(np.array([row[2] for row in rows], np.float32), _EXPLAINED_CHARS)
         return cls(stamp, segment, np.log1p(explained), [row[3] for row in rows])
 
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        return self.vectors.numbers
-
     @cached_property
     def rows(self) -> dict[int, int]:
-        return {number: row for row, number in enumerate(self.numbers.tolist())}
+        return {number: row for row, number in enumerate(self.vectors.numbers.tolist())}
 
     @cached_property
     def removes(self) -> NDArray[np.bool_]:
@@ -188,10 +184,10 @@ class CommitStore:
         `topic` is the question without the words that ask. None fits where none has enough of its words.
         """
         loaded, words = self._loaded(), self._by_words(topic)
-        fits_from = _FITS_FROM if len(loaded.numbers) > _FEW_COMMITS else 0.0
+        fits_from = _FITS_FROM if len(loaded.vectors.numbers) > _FEW_COMMITS else 0.0
         if not words or max(words.values()) < fits_from:
             return []
-        shares = np.zeros(len(loaded.numbers), np.float32)
+        shares = np.zeros(len(loaded.vectors.numbers), np.float32)
         shares[[loaded.rows[number] for number in words]] = list(words.values())
         asked = quantise(embedder.embed([question], EmbedMode.QUERY))
         cosines = asked.scales[0] * scores_in(loaded.vectors, asked.values[0], np.arange(len(shares)))
@@ -200,7 +196,7 @@ class CommitStore:
             scores += _REMOVES * loaded.removes
         best = np.argsort(-scores, kind="stable")[:_MOST_FOUND]
         chances = 1 / (1 + np.exp(-_STEEPNESS * (scores[best] - _MIDDLE)))
-        return list(zip(loaded.numbers[best].tolist(), chances.tolist(), strict=True))
+        return list(zip(loaded.vectors.numbers[best].tolist(), chances.tolist(), strict=True))
 
     def _by_words(self, topic: str) -> dict[int, float]:
         """Return the commits that hold words of a topic, with their share of the best possible score."""
@@ -222,7 +218,7 @@ class CommitStore:
 
     def _scored(self, words: Sequence[str]) -> list[tuple[int, float]]:
         """Return the commits that hold any of some words, best first, with their BM25."""
-        here = set(self._loaded().numbers.tolist())
+        here = set(self._loaded().vectors.numbers.tolist())
         weights = ", ".join(map(str, WEIGHTS))
         select = f"SELECT rowid, -bm25(words, {weights}) AS score FROM words WHERE words MATCH ?"
         with self._reading() as db:
@@ -235,9 +231,9 @@ class CommitStore:
         Each is a number, its cosine, and how many commits are newer.
         """
         loaded = self._loaded()
-        if not loaded.numbers.size:
+        if not loaded.vectors.numbers.size:
             return []
-        numbers, scores = nearest_in(loaded.vectors, vector, np.arange(len(loaded.numbers)), most)
+        numbers, scores = nearest_in(loaded.vectors, vector, np.arange(len(loaded.vectors.numbers)), most)
         best = np.argsort(-scores, kind="stable")[:most]
         pairs = zip(numbers[best].tolist(), (scale * scores[best]).tolist(), strict=True)
         return [(number, cosine, loaded.rows[number]) for number, cosine in pairs]

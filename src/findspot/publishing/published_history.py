@@ -135,10 +135,10 @@ class PublishedCommits(CommitStore):
         return np.searchsorted(ends, found, "right"), words["weight"][found] / 2
 
     def _counted(self, words: Sequence[str]) -> tuple[dict[str, int], int]:
-        return {word: self._holding(word)[0].size for word in words}, len(self._loaded().numbers)
+        return {word: self._holding(word)[0].size for word in words}, len(self._loaded().vectors.numbers)
 
     def _scored(self, words: Sequence[str]) -> list[tuple[int, float]]:
-        numbers = self._loaded().numbers
+        numbers = self._loaded().vectors.numbers
         scores = np.zeros(len(numbers))
         for word in words:
             rows, weights = self._holding(word)

@@ -167,10 +167,10 @@ class QueryWords:
 
     @classmethod
     def in_text(cls, text: str, terms: QueryTerms) -> QueryWords:
-        telling = [word for word in set(runs(text)) if terms[word]]
+        asked = [word for word in set(runs(text)) if terms[word]]
         lines = enumerate(text.split("\n"))
-        told = ((place, line) for place, line in lines if any(word in line for word in telling))
-        return cls(terms, {place: bits for place, line in told if (bits := terms.held(line))})
+        holding = ((place, line) for place, line in lines if any(word in line for word in asked))
+        return cls(terms, {place: bits for place, line in holding if (bits := terms.held(line))})
 
     def best(self, first: int, last: int) -> int:
         """Return the first of these lines that holds most of the words."""

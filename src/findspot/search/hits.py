@@ -228,9 +228,8 @@ def _merged(ranked: Sequence[int]) -> _Spans:
         joined[leader] = first, last
         for member in range(first, last + 1):
             part_of[member] = leader
-    if joined:
-        spans[list(joined), 1:] = list(joined.values())
-        beside[list(joined)] = False
+    spans[list(joined), 1:] = np.array(list(joined.values()), np.int64).reshape(-1, 2)
+    beside[list(joined)] = False
     return spans[~beside]
 
 

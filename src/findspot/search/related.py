@@ -159,8 +159,8 @@ class Related:
             key=lambda place: (role_of(place[0]) is not Role.SOURCE, place[0] != hit.path, place),
         )
         name = last_name(hit.symbol)
-        told = (self._call(*place, name, "" if place in sure else _UNSURE) for place in ordered)
-        return tuple(islice(filter(None, told), MAX_CALLERS))
+        calling = (self._call(*place, name, "" if place in sure else _UNSURE) for place in ordered)
+        return tuple(islice(filter(None, calling), MAX_CALLERS))
 
     def _call(self, path: str, line: int, name: str, remark: str) -> CodeReference | None:
         """Return a line of a file that is as indexed, if it has a name: the graph may be behind."""

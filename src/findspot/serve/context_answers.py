@@ -134,8 +134,7 @@ def _longest(region: Region, most: int, size: Callable[[Region, bool], int]) -> 
 
 def _block(region: Region, code: bool, markdown: bool) -> str:
     end = f"-{region.span.end}" if region.span.end > region.span.start else ""
-    lines = f":{region.span.start}{end}" if region.reason is not Reason.LAST else ""
-    place = one_line(region.path) + lines
+    place = one_line(region.path) + (f":{region.span.start}{end}" if region.reason is not Reason.LAST else "")
     name = "" if region.symbol == region.path else f"  {one_line(region.symbol)}"
     why = f"  ({one_line(region.why)[:_LINE_CHARS]})" if region.why else ""
     if markdown:

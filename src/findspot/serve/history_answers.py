@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.git import run_git
+from findspot.core.git import object_named
 from findspot.core.languages import language_of
 from findspot.core.utc_time import day_of
 from findspot.graph import Graph
@@ -112,8 +112,8 @@ def _place_named(
 
 def _was_there(project: Project, path: str) -> bool:
     """Return whether a commit changed a file, or brought it with all others."""
-    commits, committed = project.history.commits, ("rev-parse", "--verify", "--quiet", f"HEAD:./{path}")
-    return commits is not None and (commits.knows_path(path) or bool(run_git(project.root, *committed)))
+    commits = project.history.commits
+    return bool(commits and (commits.knows_path(path) or object_named(project.root, f"HEAD:./{path}")))
 
 
 def commits_answer(commits: Commits, max_tokens: int) -> tuple[str, dict[str, Any]]:

@@ -19,9 +19,11 @@ from findspot.core.facts import (
     importable_names,
     unpack,
 )
+from findspot.core.model import SkipReason
 from findspot.core.sqlite import Connection
 from findspot.store.edge_rows import PEND_ALL
 from findspot.store.fact_rows import FactRows
+from findspot.store.index_rows import SkipRows
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _MANY = 400
@@ -128,8 +130,8 @@ class ChangedMeanings:
 
     def _empty_packages(self) -> set[str]:
         """Return the paths of empty files that make a folder a package: they are not indexed."""
-        select = "SELECT path FROM skips WHERE reason = 'empty' AND path GLOB '*__init__.py*'"
-        return {path for (path,) in self._db.execute(select)} if self._matters else set()
+        skips = SkipRows(self._db).all(SkipReason.EMPTY) if self._matters else ()
+        return {skip.path for skip in skips if "__init__.py" in skip.path}
 
     def note(self, path: str, replaced: int | None, after: bytes | None = None) -> None:
         """Note that a file is about to be replaced, by its number, or removed."""

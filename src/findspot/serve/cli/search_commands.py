@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ import click
 
 from findspot.core.caller import working_folder
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.git import current_commit, find_commit, run_git
+from findspot.core.git import current_commit, find_commit, object_named, run_git
 from findspot.core.languages import unknown_language
 from findspot.core.model import (
     NOTHING_FITS,
@@ -29,7 +28,7 @@ from findspot.core.model import (
     Strength,
     words_of,
 )
-from findspot.core.paths import Roots
+from findspot.core.paths import Roots, is_folder, stat_of
 from findspot.history.project_history import DEFAULT_LIMIT, ProjectHistory
 from findspot.project import Project
 from findspot.research.findings import DEFAULT_DEPTH, RELATIONS, Aim, Inquiry
@@ -271,8 +270,8 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
 def _from_here(roots: Roots, typed: str) -> str:
     """Return what was typed as the path of a file, if it leads to one from the working folder."""
     path = re.sub(r":\d+(-\d+)?$", "", typed)
-    here = Path(os.path.realpath(working_folder() / path))
-    if not os.path.isfile(here) and not path.startswith("../"):  # noqa: PTH113 - text may be too long a name
+    here = (working_folder() / path).resolve()
+    if (is_folder(here) or stat_of(here) is None) and not path.startswith("../"):
         return typed
     return (roots.spelled(here) or roots.relative(path)) + typed[len(path) :]
 
@@ -416,10 +415,11 @@ def review(reply: Reply, commits: str | None, **options: Any) -> None:
     with open_index(options["project"], reply, update=False) as index:
         root = index.project.root
         found = _RANGE.fullmatch(commits or "")
-        base = found["base"] if found else next(filter(partial(current_commit, root), _BASES), "HEAD")
+        base = found["base"] if found else next(filter(partial(object_named, root), _BASES), "HEAD")
         commit = find_commit(root, base, "A review", "Run it where the branch is checked out.")
-        if found and found["head"] and current_commit(root, found["head"]) != current_commit(root):
-            raise InvalidArgumentError(f"'{found['head']}' is not checked out.", hint="Check it out first.")
+        head = (found and found["head"]) or "HEAD"
+        if object_named(root, f"{head}^{{commit}}") != current_commit(root):
+            raise InvalidArgumentError(f"'{head}' is not checked out.", hint="Check it out first.")
         since = (run_git(root, "merge-base", commit, "HEAD") or commit).strip()
     _show_context(reply, Request(diff=since), markdown=True, **options)
 
