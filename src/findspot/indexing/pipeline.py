@@ -30,7 +30,7 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import Discovery, left_out_notes, look, walk
-from findspot.embed.chunk_vectors import chunk_key, embed_chunks
+from findspot.embed.chunk_vectors import embed_chunks
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import provider_named
 from findspot.graph import given_up_note, store_edges
@@ -86,26 +86,6 @@ def embedded(
             yield from _filled(waiting, embedder, cancel)
             waiting, missing = [], 0
     yield from _filled(waiting, embedder, cancel)
-
-
-def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, cancel: CancelToken) -> int:
-    """Embed every stored chunk again and return how many; nothing counts until the writer commits."""
-    _, total = writer.files.totals()
-    done = 0
-    writer.forget_vectors()
-    for batch in writer.chunks.embedded_batches(BATCH_CHUNKS):
-        cancel.check()
-        progress(Progress(done, total, "embedding"))
-        numbers, chunks = zip(*batch, strict=True)
-        vectors = embed_chunks(embedder, chunks)
-        writer.set_vectors(
-            (number, chunk_key(embedder, chunk), float(scale), values.tobytes())
-            for number, chunk, scale, values in zip(
-                numbers, chunks, vectors.scales, vectors.values, strict=True
-            )
-        )
-        done += len(batch)
-    return done
 
 
 def _with_vectors(outcome: Indexed, known: Mapping[bytes, tuple[float, bytes]]) -> Indexed:
@@ -328,7 +308,7 @@ def _is_agreed(run: Run, count: int) -> bool:
 
 
 def _prepare(run: Run, writer: Writer) -> bool:
-    """Return whether to redo every file; embed or empty an index of another model."""
+    """Return whether to redo every file; an index of another model is emptied."""
     meta = writer.meta()
     stored_model = meta.get("model", run.model)
     pipeline = pipeline_name(run.settings)
@@ -336,11 +316,6 @@ def _prepare(run: Run, writer: Writer) -> bool:
     if stored_model != run.model:
         if not run.force:
             raise ModelMismatchError(stored_model, run.model)
-        if not outdated and meta.get("build") == COMPLETE:  # one commit, so that two models never meet
-            run.chunks = renew_vectors(writer, run.embedder, run.progress, run.cancel)
-            writer.set_meta(model=run.model, updated_at=utc_now(), last_error="")
-            writer.commit()
-            return False
         writer.clear()
         writer.set_meta(build=INCOMPLETE, model=run.model)
     # Until the run is finished the index holds files of both revisions, and belongs to neither.

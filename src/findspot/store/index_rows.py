@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.facts import names_of, unpack
-from findspot.core.model import Chunk, ChunkType, Corpus, Skip, SkipReason, SourceFile, Stamp, Symbol
+from findspot.core.model import ChunkType, Corpus, Skip, SkipReason, SourceFile, Stamp, Symbol
 from findspot.core.sqlite import MAX_PARAMETERS, Connection
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.fact_rows import FactRows
@@ -29,7 +29,6 @@ from findspot.store.records import (
     SymbolRow,
     chunk_number,
     chunk_range,
-    embedded_chunk,
     last_name,
     lines_of,
 )
@@ -41,7 +40,6 @@ _BELOW = "(path = ?1 OR (path >= ?1 || '/' AND path < ?1 || '0'))"
 _FILES = "SELECT id, path, corpus, language, size, mtime_ns, sha256, chunks, ctime_ns, inode FROM files"
 _STAMPS = "SELECT path, size, mtime_ns, ctime_ns, inode FROM skips WHERE mtime_ns IS NOT NULL"
 _WITH_FILE = f"FROM chunks JOIN files ON files.id = chunks.id >> {ORDINAL_BITS}"
-_EMBEDDED = f"SELECT chunks.id, path, symbols, text, context {_WITH_FILE}"
 _TOKEN_COLUMNS = "chunks.id, chunk_type, path, breadcrumb, context, text"
 _CHUNK_COLUMNS = (
     "chunks.id, path, chunks.language, start_line, end_line, chunk_type, kind, text, symbols, "
@@ -215,19 +213,6 @@ class ChunkRows:
         rows = self._db.execute("SELECT key FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
         return frozenset(key for (key,) in rows)
 
-    def set_vectors(self, vectors: Iterable[tuple[int, bytes, float, bytes]]) -> None:
-        """Store number, key, scale and vector of chunks that are there already."""
-        update = "UPDATE chunks SET key = ?2, scale = ?3, vector = ?4 WHERE id = ?1"
-        self._db.executemany(update, vectors)
-
-    def embedded_batches(self, size: int) -> Iterator[list[tuple[int, Chunk]]]:
-        """Yield number and what a model reads of every chunk, in batches."""
-        statement = f"{_EMBEDDED} WHERE chunks.id > ? ORDER BY chunks.id LIMIT ?"
-        last = 0
-        while rows := self._db.execute(statement, (last, size)).fetchall():
-            yield [(number, embedded_chunk(*fields)) for number, *fields in rows]
-            last = rows[-1][0]
-
 
 class SymbolRows:
     """The names that chunks define."""
@@ -343,12 +328,6 @@ def _stored_chunk(row: tuple[Any, ...]) -> StoredChunk:
         number, path, language, start, end, chunk_type, kind, text,
         lines_of(names), signature, breadcrumb, doc_comment, lines_of(tags),
     )  # fmt: skip
-
-
-def tokens_of(db: Connection, numbers: Sequence[int]) -> dict[int, str]:
-    """Return the tokens of these chunks; an outline has none."""
-    found = _rows_in(db, f"SELECT {_TOKEN_COLUMNS} {_WITH_FILE} WHERE chunks.id IN", numbers)
-    return {row[0]: _tokens(row) for row in found}
 
 
 def _tokens(row: Sequence[Any]) -> str:

@@ -15,7 +15,7 @@ from findspot.store.changed_meanings import ChangedMeanings
 from findspot.store.database import Additions, begin, read_meta, write_meta
 from findspot.store.derived import VECTORS, Part, open_part, write_part
 from findspot.store.edge_rows import EdgeRows
-from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file, tokens_of
+from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file
 from findspot.store.records import (
     ORDINAL_BITS,
     FileRecord,
@@ -110,19 +110,6 @@ class Writer:
         begin(self._db)
         self._only_added = False
         self.files.set_stamp(file.path, file.stamp)
-
-    def forget_vectors(self) -> None:
-        """Drop every segment: each chunk is given a new vector before the commit."""
-        begin(self._db)
-        self._parts.clear()
-
-    def set_vectors(self, vectors: Iterable[tuple[int, bytes, float, bytes]]) -> None:
-        """Store number, key, scale and vector of chunks that are stored already."""
-        given = list(vectors)
-        self.chunks.set_vectors(given)
-        tokens = tokens_of(self._db, [number for number, *_ in given])
-        for number, _, scale, vector in given:
-            self._parts.add(number, scale, vector, tokens[number])
 
     def commit(self) -> None:
         """Make everything since the last commit visible at once."""
