@@ -130,54 +130,31 @@ if TYPE_CHECKING:
         WatcherStatus as WatcherStatus,
     )
 
-_EXPORTS = {
-    "findspot.catalogue.catalogue": "Catalogue",
-    "findspot.catalogue.tool_record": (
-        "CatalogueNotFoundError SearchMode ToolDefinition ToolReference ToolResults ToolSearchOptions "
-    ),
-    "findspot.chunkfiles": "ContextChunk ContextSearcher ProjectChunks SearchOptions SearchResult",
-    "findspot.core.errors": (
-        "CancelledError DiskFullError DocsIndexNotFoundError FileLimitError FileNotIndexedError "
-        "FindspotError IndexBusyError IndexCorruptError IndexFormatError "
-        "IndexNotFoundError IndexStoppedError InvalidArgumentError InvalidPatternError LanguageModelError "
-        "ModelMismatchError ModelUnavailableError PathNotFoundError PermissionDeniedError "
-        "ProjectNotDetectedError ProviderError StoreRefusedError StoreUnavailableError SymlinkError "
-        "SystemLimitError "
-    ),
-    "findspot.core.model": (
-        "Assistance CodeReference Corpus Expansion GroupBy Hit IncludeTests IndexReport IndexState "
-        "IndexStatus Mode Progress Query Results Skip SkipReason Span Strength "
-        "Synthesis "
-    ),
-    "findspot.core.progress": "CancelToken ProgressSink",
-    "findspot.core.settings": "Settings",
-    "findspot.documents": ("AddedDocument Document FoundDocument IndexInfo NamedIndexes SearchAnswer "),
-    "findspot.embed.embedder": "EmbedMode Embedder",
-    "findspot.engine": "Engine",
-    "findspot.graph": "Edge Graph Node Outline Relation Unresolved",
-    "findspot.llm": "Completion Prompt Sample",
-    "findspot.dependencies.package": "Dependency",
-    "findspot.package_indexes": "PackageIndexes",
-    "findspot.project": "Project",
-    "findspot.research.findings": (
-        "Aim Citation Context Findings Focus FoundEdge FoundNode Inquiry PossiblePlace Reason Region"
-    ),
-    "findspot.research.task_signals": "Request",
-    "findspot.search.reader": "IndexReader",
-    "findspot.serve.mcp.tools.cortex": "add_cortex_search_tool",
-    "findspot.sync.supervisor": "Supervisor WatcherStatus",
-}
-_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
-__all__ = list(_MODULE_OF)
+_MODULE_OF: dict[str, str] = {}
+"""The module of each public name, read when the first one is wanted."""
 
 
 def __getattr__(name: str) -> object:
     """Import a public name on first use, so that `import findspot` costs nothing."""
+    if not _MODULE_OF:
+        _MODULE_OF.update(_exports())
+    if name == "__all__":
+        return list(_MODULE_OF)
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'findspot' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
     return value
 
 
+def _exports() -> dict[str, str]:
+    """Return what the imports above tell type checkers: the module of each name that is given on."""
+    import ast
+    from pathlib import Path
+
+    nodes = ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.name: node.module or "" for node in imports for name in node.names if name.asname}
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_exports()})
