@@ -99,12 +99,6 @@ def test_wrong_usage(findspot: Program, make_project: Make) -> None:
     assert (twice.code, "Name the project once" in twice.err) == (2, True)
 
 
-def test_verbose_adds_what_a_developer_needs(findspot: Program, make_project: Make) -> None:
-    root = make_project()
-    assert "No index at" not in findspot("files", "*", "--no-update", cwd=root).err
-    assert "INDEX_NOT_FOUND: No index at" in findspot("files", "*", "--no-update", "-v", cwd=root).err
-
-
 def test_a_bad_value_is_replaced_with_a_warning(findspot: Program, make_project: Make) -> None:
     root = make_project()
     (root / ".findspot.json").write_text(

@@ -131,7 +131,7 @@ def test_projects(findspot: Program, make_project: Make) -> None:
 def test_names_cannot_speak_to_the_terminal(findspot: Program, make_project: Make) -> None:
     root = make_project(**{"evil\x1b]0;pwned\x07.py": "x = 1\n", "right\u202eto-left.py": "x = 1\n"})
     outputs = [
-        findspot("index", root, "-v"),
+        findspot("index", root),
         findspot("files", "**", cwd=root),
         findspot("status", root, "--skipped"),
         findspot("status", root, "--skipped", "--json"),

@@ -20,7 +20,6 @@ only on a terminal; `NO_COLOR` turns off colours and links. Every command that a
 | option | meaning |
 |---|---|
 | `--json` | answer with one JSON object on standard output |
-| `-v`, `--verbose` | show what is going on |
 | `-h`, `--help` | show the help of a command |
 
 | exit code | meaning |
@@ -32,7 +31,7 @@ only on a terminal; `NO_COLOR` turns off colours and links. Every command that a
 | 4 | the embedding provider, or the address of a published index, does not answer |
 | 130, 143 | stopped by Ctrl-C, by SIGTERM |
 """
-_EVERYWHERE = frozenset({"--json", "--verbose", "--help"})
+_EVERYWHERE = frozenset({"--json", "--help"})
 _METAVARS = {"INTEGER": "N", "INTEGER RANGE": "N", "FLOAT RANGE": "X"}
 _VERBATIM = "\b\n"
 

@@ -46,7 +46,7 @@ def test_a_server_with_a_login(findspot: Program, make: MakeFolder, serve: Serve
         assert "You can close this window" in page
         assert "Read its tools: `findspot tools index`\n" in done.err
 
-        indexed = findspot("tools", "index", "-v", cwd=project, **own)
+        indexed = findspot("tools", "index", cwd=project, **own)
         assert (indexed.code, "1 tool in" in indexed.out) == (0, True), indexed.err
 
         pipe = serve(project, HOME=own["env"]["HOME"])

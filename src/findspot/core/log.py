@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from findspot.core.errors import FindspotError
 from findspot.core.files import PRIVATE_FILE_MODE, make_private_dir
@@ -34,21 +35,22 @@ def get_logger(part: str) -> logging.Logger:
     return logging.getLogger(f"{LOGGER_NAME}.{part}")
 
 
-def configure(level: str = "WARNING") -> None:
-    """Send records of a level to standard error; called once by a program, never by the library."""
+def warn_on_stderr(*, but_of: str = "") -> None:
+    """Send warnings to standard error, but those of one part; called by a program, never by the library."""
     logger = logging.getLogger(LOGGER_NAME)
-    terminal = next((h for h in logger.handlers if type(h) is logging.StreamHandler), None)
-    if terminal is None:
-        terminal = logging.StreamHandler(sys.stderr)
-        terminal.setFormatter(logging.Formatter("findspot: %(levelname)s: %(message)s"))
-        logger.addHandler(terminal)
-    terminal.setLevel(level)
+    if any(type(handler) is logging.StreamHandler for handler in logger.handlers):
+        return
+    terminal = logging.StreamHandler(sys.stderr)
+    terminal.setFormatter(_OneLine("findspot: %(levelname)s: %(message)s"))
+    terminal.setLevel("WARNING")
+    terminal.addFilter(lambda record: record.name != f"{LOGGER_NAME}.{but_of}")
+    logger.addHandler(terminal)
     logger.setLevel(min(handler.level for handler in logger.handlers))
 
 
 def keep_log(folder: Path, level: str) -> None:
     """Log to standard error, and from `level` on to a file in `folder`, where one can be written."""
-    configure()
+    warn_on_stderr()
     with contextlib.suppress(OSError, FindspotError):
         make_private_dir(folder)
         handler = _SharedLog(folder / LOG_FILE)
@@ -74,14 +76,21 @@ class _SharedLog(logging.handlers.RotatingFileHandler):
 
 
 class _OneLine(logging.Formatter):
-    """Records whose message cannot begin a line of its own, whatever a file's name holds."""
+    """Records that cannot begin a line of their own or move a cursor, whatever a file's name holds."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
-        record.message = "".join(
-            char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii")
-            for char in record.message
-        )
+        record.message = _visible(record.message)
         return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the library's name
+        return "\n".join(map(_visible, super().formatException(ei).split("\n")))
+
+
+def _visible(text: str) -> str:
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for char in text
+    )
 
 
 def log_file(home: Path) -> Path:

@@ -28,9 +28,7 @@ COMMANDS = frozenset(
 )  # fmt: skip
 """What the resident process runs: whatever asks an index or changes one."""
 
-_LOCAL = frozenset(("-h", "--help", "-v", "--verbose"))
-"""Options that concern the process itself."""
-
+_HELP = frozenset(("-h", "--help"))
 _WRITING = frozenset(("index", "reindex", "watch", "ui"))
 _LOST = 70
 
@@ -48,7 +46,7 @@ def page(command: list[str], text: str) -> None:
 
 def run(arguments: list[str]) -> int | None:
     """Run a command in the resident process and return its exit code; None if it has to run here."""
-    if not arguments or arguments[0] not in COMMANDS or not _LOCAL.isdisjoint(arguments):
+    if not arguments or arguments[0] not in COMMANDS or not _HELP.isdisjoint(arguments):
         return None
     try:
         greeted = connect("command", arguments=arguments, terminal=_terminal())

@@ -33,7 +33,7 @@ from findspot.serve.cli import output
 from findspot.serve.cli.options import Reply, command
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.server_commands import sentence
-from findspot.serve.cli.setup_command import Python, command_in, installation, serve_command, server_in
+from findspot.serve.cli.setup_command import Python, command_in, serve_command, server_in
 
 ENOUGH_DISK_BYTES = 1024 * 1024 * 1024
 _SERVER_S = 10.0
@@ -60,7 +60,7 @@ def machine_checks() -> Iterator[Check]:
     running = f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"
     yield Check("python", f"{running}, {platform.system()} {platform.release()}, {platform.machine()}")
     started = " ".join(serve_command(python))
-    yield Check("findspot", f"findspot {__version__} ({installation(python)}), started by `{started}`")
+    yield Check("findspot", f"findspot {__version__}, started by `{started}`")
     remedy = "Install a C compiler and then findspot again, or take a released wheel."
     missing = "missing: Findspot indexes more slowly"
     yield Check("compiled part", "in use") if native() else Check("compiled part", missing, remedy)

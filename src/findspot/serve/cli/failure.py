@@ -98,7 +98,7 @@ def report(error: Exception, reply: Reply) -> int:
         for text in error.format_message().splitlines():
             output.note(text)
         return USAGE
-    known = _as_findspot_error(error, reply)
+    known = _as_findspot_error(error)
     if reply.json:
         value = ERROR(known)
         if isinstance(known, ConfirmationRequiredError):
@@ -107,15 +107,10 @@ def report(error: Exception, reply: Reply) -> int:
     output.note(f"error: {known.statement if known is error else known.user_message}", fg="red")
     if known.hint:
         output.note(f"hint: {known.hint}")
-    if reply.verbose and known is error:
-        output.note(known.developer_message, dim=True)
-    elif reply.verbose and not isinstance(error, click.ClickException | OSError):
-        for text in "".join(traceback.format_exception(error)).splitlines():
-            output.note(text)
     return error.exit_code if isinstance(error, click.ClickException) else exit_code(known)
 
 
-def _as_findspot_error(error: Exception, reply: Reply) -> FindspotError:
+def _as_findspot_error(error: Exception) -> FindspotError:
     if isinstance(error, FindspotError):
         return error
     if isinstance(error, OSError):
@@ -124,8 +119,6 @@ def _as_findspot_error(error: Exception, reply: Reply) -> FindspotError:
         context = error.ctx if isinstance(error, click.UsageError) else None
         hint = f"Try `{context.command_path} --help`." if context else ""
         return InvalidArgumentError(error.format_message(), hint=hint)
-    return FindspotError(
-        f"Something unexpected went wrong: {type(error).__name__}: {error}",
-        repr(error),
-        hint="" if reply.verbose else "Run it again with -v for the details.",
-    )
+    for text in "".join(traceback.format_exception(error)).splitlines():
+        output.note(text, dim=True)
+    return FindspotError(f"Something unexpected went wrong: {type(error).__name__}: {error}", repr(error))

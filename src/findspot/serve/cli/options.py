@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.core.log import LOGGER_NAME, configure
 from findspot.core.settings import BY_NAME, TOOLSETS, InvalidValueError
 from findspot.serve.cli import output
-from findspot.serve.cli.terminal import terminal
 
 if TYPE_CHECKING:
     from findspot.serve.arguments import Schema
@@ -32,10 +29,9 @@ COMPLETION_VARIABLE = "_FINDSPOT_COMPLETE"
 
 @dataclass(slots=True)
 class Reply:
-    """How to answer: for people or as JSON, and with how much detail."""
+    """How to answer: for people or as JSON."""
 
     json: bool = False
-    verbose: bool = False
 
     def give(self, value: Any, text: str) -> None:
         """Print the value as JSON, or the text for people."""
@@ -136,19 +132,7 @@ def option_of(name: str, schema: Schema, *also: str, **looks: Any) -> Callable[[
 
 
 json_option = click.option(
-    "--json",
-    is_flag=True,
-    expose_value=False,
-    callback=lambda ctx, _, value: _note(ctx, json=value),
-    help="Answer with one JSON object on standard output.",
-)
-_verbose_option = click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    expose_value=False,
-    callback=lambda ctx, _, value: _note(ctx, verbose=value),
-    help="Show what is going on.",
+    "--json", is_flag=True, expose_value=False, help="Answer with one JSON object on standard output."
 )
 project_option = click.option(
     "--project", metavar="PATH", help="The project's folder. Default: the project you are in."
@@ -173,12 +157,12 @@ def command(
 ) -> Callable[[Command], Any]:
     """Return a decorator for a command that receives the `Reply` as its first argument.
 
-    It takes `--json` and `-v`; with `project`, the option of that name; with `path`, an argument for it too.
+    It takes `--json`; with `project`, the option of that name; with `path`, an argument for it too.
     """
 
     def decorate(function: Command) -> Any:
         own = vars(function).pop("__click_params__", [])
-        function = json_option(_verbose_option(click.pass_obj(function)))
+        function = json_option(click.pass_obj(function))
         for option in [yes_option] * yes + [_update_option] * update + [project_option] * (project or path):
             function = option(function)
         if path:
@@ -214,30 +198,3 @@ def _toolsets(_ctx: click.Context, _parameter: click.Parameter, value: str | Non
     except InvalidValueError:
         known = ", ".join((*TOOLSETS, ALL_TOOLSETS))
         raise click.BadParameter(f"'{value}' is not a list of toolsets. Known: {known}.") from None
-
-
-def _note(ctx: click.Context, *, json: bool = False, verbose: bool | None = None) -> None:
-    reply = ctx.ensure_object(Reply)
-    reply.json |= json
-    reply.verbose |= bool(verbose)
-    if verbose is not None and terminal().is_own:
-        _log_to_terminal("DEBUG" if verbose else "WARNING")
-
-
-class _CleanFormatter(logging.Formatter):
-    """Log lines name files, and a file's name must not reach a terminal as it is."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(map(output.clean, super().format(record).split("\n")))
-
-
-def _log_to_terminal(level: str) -> None:
-    configure(level)
-    for handler in logging.getLogger(LOGGER_NAME).handlers:
-        handler.setFormatter(_CleanFormatter("findspot: %(levelname)s: %(message)s"))
-        handler.addFilter(_not_shown_yet)
-
-
-def _not_shown_yet(record: logging.LogRecord) -> bool:
-    """Commands print the warnings about settings themselves."""
-    return not record.name.endswith(".config")

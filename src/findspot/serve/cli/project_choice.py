@@ -8,6 +8,7 @@ from pathlib import Path
 
 from findspot.core.caller import working_folder
 from findspot.core.errors import ProjectNotDetectedError
+from findspot.core.log import warn_on_stderr
 from findspot.core.paths import absolute, expanded, is_denied
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import find_root, holds_code
@@ -71,6 +72,7 @@ def _engine(flags: dict[str, object] | None) -> Iterator[Engine]:
     if shared and not flags:
         yield shared
         return
+    warn_on_stderr(but_of="config")  # which `_show_warnings` prints
     with contextlib.closing(Engine(flags)) as engine:
         yield engine
 

@@ -46,6 +46,12 @@ _MAX_BYTES = 64 * 1024 * 1024
 _MARK = "\ufeff"
 """The byte order mark, which some editors write; only the first character of a file can be one."""
 
+_TAB = 4
+_MOST_CHARS = 300
+_REPOSITORY = "https://github.com/findspot/findspot"
+_TOOLSETS_OPTION = "--toolsets"
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
 
 def decode(data: bytes) -> str:
     """Return a file's text without its mark; only UTF-8 is understood, as by the clients themselves."""
@@ -66,21 +72,51 @@ class ConfigUnreadableError(InvalidArgumentError):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The content of a file before and after; None if there is no file."""
+    """A client's configuration before and after; None if there is no file."""
 
+    client: Client
     path: Path
-    before: bytes | None
-    after: bytes | None
+    before: bytes | None = None
+    after: bytes | None = None
+    problem: ConfigUnreadableError | None = None
 
     @property
     def needed(self) -> bool:
         return self.before != self.after
+
+    @property
+    def action(self) -> str:
+        if self.problem:
+            return "unreadable"
+        if not self.needed:
+            return "unchanged"
+        if self.after is None:
+            return "remove"
+        return "create" if self.before is None else "change"
 
     def diff(self) -> list[str]:
         """Return the lines that differ, as `diff -u` shows them, with the secrets of all lines masked."""
         name = str(self.path)
         old, new = _masked_lines(self.before), _masked_lines(self.after)
         return list(difflib.unified_diff(old, new, name, name, n=_CONTEXT_LINES, lineterm=""))
+
+    def as_object(self) -> dict[str, str]:
+        about = {"error": self.problem.user_message} if self.problem else {"diff": "\n".join(self.diff())}
+        return {"client": self.client.name, "path": str(self.path), "action": self.action} | about
+
+    def show(self) -> None:
+        output.line(f"{self.client.title} would {self.action}: {self.path}", bold=True)
+        for text in self.diff()[2:]:
+            shown = cut(text[:1] + text[1:].expandtabs(_TAB), _MOST_CHARS)  # it may be all of a file
+            output.line(f"  {shown}", fg=_DIFF_COLOURS.get(text[:1]))
+
+    def report(self) -> None:
+        """Say why nothing is written."""
+        if self.problem is None:
+            output.line(f"{self.client.title} is already set up: {self.path}", bold=True)
+        else:
+            output.warn(f"{self.client.title}: {self.problem.user_message}")
+            output.note(f"hint: {self.problem.hint}")
 
     def write(self) -> None:
         """Write the file, if nobody else did since; a link stays a link, and a file keeps its permissions."""
@@ -115,9 +151,9 @@ def read_config(path: Path) -> bytes | None:
 
 
 def with_server(client: Client, path: Path, command: list[str]) -> Change:
-    """Return the client's configuration with Findspot in it."""
+    """Return the change that puts Findspot into a client's configuration."""
     before = read_config(path)
-    return Change(path, before, _with_server(client, path, before, command))
+    return Change(client, path, before, _with_server(client, path, before, command))
 
 
 def _with_server(client: Client, path: Path, before: bytes | None, command: list[str]) -> bytes:
@@ -140,31 +176,29 @@ def _edited(path: Path, before: bytes | None, edit: Callable[[str], str]) -> byt
     return _MARK.encode() + after if before.startswith(_MARK.encode()) else after
 
 
-class Backups:
-    """The files of clients as they were before setup wrote them, kept in Findspot's own folder."""
+def backup_of(path: Path) -> Path:
+    """Return where a client's file is kept as it was before setup first wrote it."""
+    return home_folder() / "setup" / "backups" / f"{content_hash(str(path).encode())[:8]}-{path.name}"
 
-    def __init__(self, home: Path) -> None:
-        self.folder = home / "setup" / "backups"
 
-    def of(self, path: Path) -> Path:
-        return self.folder / f"{content_hash(str(path).encode())[:8]}-{path.name}"
+def keep(change: Change) -> None:
+    """Keep what a change replaces; the first backup stays, as a later one would hold Findspot's entry."""
+    backup = backup_of(change.path)
+    if change.before is not None and not backup.exists():
+        make_private_dir(backup.parent)
+        write_atomic(backup, change.before)
 
-    def keep(self, change: Change) -> None:
-        """Keep what a change replaces; the first backup stays, as a later one would hold Findspot's entry."""
-        if change.before is not None and not self.of(change.path).exists():
-            make_private_dir(self.folder)
-            write_atomic(self.of(change.path), change.before)
 
-    def without_server(self, client: Client, path: Path) -> Change:
-        """Return the change that restores a file; one that was changed since loses only Findspot's entry."""
-        now, kept = read_config(path), self.of(path)
-        original = kept.read_bytes() if kept.exists() else None
-        command = command_in(server_in(client, path) or {})
-        if not command:
-            return Change(path, now, now)
-        if _with_server(client, path, original, command) == now:
-            return Change(path, now, original)
-        return Change(path, now, _edited(path, now, lambda text: _taken_out(client, text, original)))
+def without_server(client: Client, path: Path) -> Change:
+    """Return the change that restores a file; one that was changed since loses only Findspot's entry."""
+    now, backup = read_config(path), backup_of(path)
+    original = backup.read_bytes() if backup.exists() else None
+    command = command_in(server_in(client, path) or {})
+    if not command:
+        return Change(client, path, now, now)
+    if _with_server(client, path, original, command) == now:
+        return Change(client, path, now, original)
+    return Change(client, path, now, _edited(path, now, lambda text: _taken_out(client, text, original)))
 
 
 def _taken_out(client: Client, text: str, original: bytes | None) -> str:
@@ -179,18 +213,14 @@ def _taken_out(client: Client, text: str, original: bytes | None) -> str:
     return table_edit.take_out(text, client.format, client.keys) if is_empty and made_here else text
 
 
-def servers_in(client: Client, path: Path) -> dict[str, Any]:
-    """Return the entries of a client's configuration by name."""
+def server_in(client: Client, path: Path) -> dict[str, Any] | None:
+    """Return Findspot's entry in a client's configuration."""
     data = read_config(path)
     try:
         entries = value_at(parse_config(decode(data or b""), client.format), client.keys)
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
-    return named(entries)
-
-
-def server_in(client: Client, path: Path) -> dict[str, Any] | None:
-    entry = servers_in(client, path).get(SERVER)
+    entry = named(entries).get(SERVER)
     return entry if isinstance(entry, dict) else None
 
 
@@ -217,45 +247,30 @@ class Python:
     """The interpreter that runs Findspot, and how Findspot was installed."""
 
     prefix: Path = field(default_factory=lambda: Path(sys.prefix))
-    base_prefix: Path = field(default_factory=lambda: Path(sys.base_prefix))
     executable: str = sys.executable
     scripts: Path = field(default_factory=lambda: Path(sysconfig.get_path("scripts")))
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     origin: str = field(default_factory=_origin)
     """The URL that the package was installed from; empty if it came from an index."""
 
-    def find(self, program: str) -> str | None:
-        return find_program(program, self.environ.get("PATH", ""))
-
-
-def installation(python: Python) -> str:
-    """Return how Findspot is run: by `uvx` or `pipx run`, which make an environment each time, else where."""
-    parts = set(python.prefix.parts)
-    if parts & _UV_CACHE:
-        return "uvx"
-    if "pipx" in parts and parts & {".cache", "Cache", "Caches", ".pipx-cache"}:
-        return "pipx run"
-    return "venv" if python.prefix != python.base_prefix else "python"
-
 
 def serve_command(python: Python) -> list[str]:
-    """Return the command, with its arguments, that starts the server."""
-    how = installation(python)
-    if how in ("uvx", "pipx run"):
-        program, *verb = how.split()
-        source = ["--spec" if verb else "--from", python.origin] if python.origin else []
-        return [python.find(program) or program, *verb, *source, "findspot", "serve"]
-    scripts = (python.scripts / name for name in ("findspot", "findspot.exe"))
-    launcher = next((str(path) for path in scripts if path.is_file()), None)
-    # -P: clients start it inside the project, whose own findspot.py must not be what runs.
-    return [launcher, "serve"] if launcher else [python.executable, "-P", "-m", "findspot", "serve"]
+    """Return the command, with its arguments, that starts the server.
 
-
-_TAB = 4
-_MOST_CHARS = 300
-_REPOSITORY = "https://github.com/findspot/findspot"
-_TOOLSETS_OPTION = "--toolsets"
-_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+    `uvx` and `pipx run` make an environment for each run: there is nothing to point at.
+    """
+    parts = set(python.prefix.parts)
+    if parts & _UV_CACHE:
+        runner = ["uvx", *(["--from", python.origin] if python.origin else [])]
+    elif "pipx" in parts and parts & {".cache", "Cache", "Caches", ".pipx-cache"}:
+        runner = ["pipx", "run", *(["--spec", python.origin] if python.origin else [])]
+    else:
+        scripts = (python.scripts / name for name in ("findspot", "findspot.exe"))
+        launcher = next((str(path) for path in scripts if path.is_file()), None)
+        # -P: clients start it inside the project, whose own findspot.py must not be what runs.
+        return [launcher, "serve"] if launcher else [python.executable, "-P", "-m", "findspot", "serve"]
+    program = find_program(runner[0], python.environ.get("PATH", "")) or runner[0]
+    return [program, *runner[1:], "findspot", "serve"]
 
 
 @command(yes=True)
@@ -274,112 +289,74 @@ def setup(
     touched, and each is kept as it was for --undo.
     """
     offered = ALL_TOOLSETS if toolsets == TOOLSETS else ",".join(toolsets)
-    backups = Backups(home_folder())
     if undo:
-        steps = [step for step in _steps(names, backups.without_server) if step.change.needed or step.problem]
+        changes = [each for each in _changes(names, without_server) if each.action != "unchanged"]
     else:
-        steps = _steps(names, lambda client, path: _connected(client, path, offered), create=True)
-        if not steps:
+        changes = _changes(names, lambda client, path: _connected(client, path, offered), create=True)
+        if not changes:
             hint = "Name one with `findspot setup --client NAME`."
             raise InvalidArgumentError("No assistant was found on this machine.", hint=hint)
 
-    done = _agreed(steps, "Restore" if undo else "Write", reply, dry_run=dry_run, yes=yes)
-    for step in done:
+    done = _agreed(changes, "Restore" if undo else "Write", reply, dry_run=dry_run, yes=yes)
+    for change in done:
         if not undo:
-            backups.keep(step.change)
-        step.change.write()
+            keep(change)
+        change.write()
         if undo:
-            backups.of(step.path).unlink(missing_ok=True)
+            backup_of(change.path).unlink(missing_ok=True)
 
-    failed = [step.client.title for step in steps if step.problem]
-    reported = [step for step in steps if dry_run or step in done or not step.change.needed]
-    value = {"status": "dry_run" if dry_run else "success", "steps": [step.as_object() for step in reported]}
+    failed = [change.client.title for change in changes if change.problem]
+    reported = [each for each in changes if dry_run or each in done or not each.needed]
+    value = {"status": "dry_run" if dry_run else "success", "steps": [each.as_object() for each in reported]}
     reply.answer_program(value, int(bool(failed)))
-    for step in steps:
-        if not step.change.needed:
-            step.report()
-        elif step in done and not undo:
-            output.line(f"{step.client.title}: done. {step.client.then}", fg="green")
-    if undo and not (dry_run and steps):
+    for change in changes:
+        if not change.needed:
+            change.report()
+        elif change in done and not undo:
+            output.line(f"{change.client.title}: done. {change.client.then}", fg="green")
+    if undo and not (dry_run and changes):
         restored = f"Restored {output.count(len(done), 'file')}."
         output.line(restored if done else "There is nothing to undo.")
     elif done:
-        output.note(f"Backups are in {backups.folder}; `findspot setup --undo` restores the files.", dim=True)
-        _tell_more(done, offered)
+        _tell_more([change.client for change in done], offered)
     if failed:
         output.warn(f"Left alone: {', '.join(failed)}; the configuration could not be read (see above).")
         raise click.exceptions.Exit(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    client: Client
-    path: Path
-    change: Change
-    problem: ConfigUnreadableError | None = None
-
-    @property
-    def state(self) -> str:
-        if self.problem:
-            return "unreadable"
-        if not self.change.needed:
-            return "unchanged"
-        if self.change.after is None:
-            return "remove"
-        return "create" if self.change.before is None else "change"
-
-    def as_object(self) -> dict[str, str]:
-        diff = {"diff": "\n".join(self.change.diff())}
-        about = {"error": self.problem.user_message} if self.problem else diff
-        return {"client": self.client.name, "path": str(self.path), "action": self.state} | about
-
-    def report(self) -> None:
-        if self.problem is None:
-            output.line(f"{self.client.title} is already set up: {self.path}", bold=True)
-        else:
-            output.warn(f"{self.client.title}: {self.problem.user_message}")
-            output.note(f"hint: {self.problem.hint}")
-
-    def show(self) -> None:
-        output.line(f"{self.client.title} would {self.state}: {self.path}", bold=True)
-        for text in self.change.diff()[2:]:
-            shown = cut(text[:1] + text[1:].expandtabs(_TAB), _MOST_CHARS)  # it may be all of a file
-            output.line(f"  {shown}", fg=_DIFF_COLOURS.get(text[:1]))
-
-
-def _steps(
+def _changes(
     names: tuple[str, ...], change: Callable[[Client, Path], Change], *, create: bool = False
-) -> list[Step]:
-    """Return a step per configuration file of the clients that are installed, or that were named."""
+) -> list[Change]:
+    """Return a change per configuration file of the clients that are installed, or that were named."""
     machine = Machine()
-    steps = []
+    changes = []
     for client in [BY_NAME[name] for name in names] or CLIENTS:
         for path in client.configs(machine) or (client.locations(machine)[:1] if names and create else []):
             try:
-                steps.append(Step(client, path, change(client, path)))
+                changes.append(change(client, path))
             except ConfigUnreadableError as problem:
-                steps.append(Step(client, path, Change(path, None, None), problem))
-    return steps
+                changes.append(Change(client, path, problem=problem))
+    return changes
 
 
-def _agreed(steps: list[Step], verb: str, reply: Reply, *, dry_run: bool, yes: bool) -> list[Step]:
-    """Show what would change, and return the steps that the user agrees to: all, or those that are chosen."""
-    steps = [step for step in steps if step.change.needed]
+def _agreed(changes: list[Change], verb: str, reply: Reply, *, dry_run: bool, yes: bool) -> list[Change]:
+    """Show the changes, and return those that the user agrees to: all, or those that are chosen."""
+    changes = [change for change in changes if change.needed]
     if not reply.json and (dry_run or not yes):
-        for step in steps:
-            step.show()
-    if dry_run or not steps:
+        for change in changes:
+            change.show()
+    if dry_run or not changes:
         return []
-    question = f"{verb} {output.count(len(steps), 'file')}?"
-    if yes or len(steps) == 1 or not can_ask():
+    question = f"{verb} {output.count(len(changes), 'file')}?"
+    if yes or len(changes) == 1 or not can_ask():
         confirm(question, yes, reply)
-        return steps
+        return changes
     answer = prompt(f"{question} [y/N, c to choose]").lower()
     if answer in ("c", "choose"):
-        steps = [step for step in steps if agreed(f"{step.client.title}: {verb.lower()} {step.path}?")]
+        changes = [each for each in changes if agreed(f"{each.client.title}: {verb.lower()} {each.path}?")]
     elif answer not in ("y", "yes"):
-        steps = []
-    return steps or cancel(reply)
+        changes = []
+    return changes or cancel(reply)
 
 
 def _connected(client: Client, path: Path, toolsets: str) -> Change:
@@ -396,9 +373,10 @@ def _connected(client: Client, path: Path, toolsets: str) -> Change:
     return with_server(client, path, command)
 
 
-def _tell_more(steps: list[Step], toolsets: str) -> None:
-    """Say what can be added to what was written: plugins, and tools beyond those of a project."""
-    if plugins := {step.client.title: step.client.plugin for step in steps if step.client.plugin}:
+def _tell_more(clients: list[Client], toolsets: str) -> None:
+    """Say how to undo it, and what can be added: plugins, and tools beyond those of a project."""
+    output.note("`findspot setup --undo` restores the files.", dim=True)
+    if plugins := {client.title: client.plugin for client in clients if client.plugin}:
         output.note("A plugin makes an assistant prefer Findspot to its own grep:")
         for title, how in plugins.items():
             output.note(f"  {title}: {how.format(source=_REPOSITORY)}")

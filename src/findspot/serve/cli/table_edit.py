@@ -86,13 +86,10 @@ def _json_put(text: str, keys: tuple[str, ...], entry: dict[str, Any]) -> str:
     for depth, key in enumerate(keys):
         _require_object(node, ".".join(keys[:depth]) or "the file")
         if key not in node.members:
-            return _insert(
-                text, node, json.dumps(key, ensure_ascii=False), _nested(keys[depth + 1 :], entry), step
-            )
+            return _insert(text, node, key, _nested(keys[depth + 1 :], entry), step)
         node = node.members[key].node
     _require_object(node, ".".join(keys))
-    is_flat = "\n" not in text[node.start : node.end] and bool(node.members)
-    spelled = _spelled(entry, None if is_flat else step).replace("\n", "\n" + _indent_at(text, node.start))
+    spelled = _spelled(entry, step).replace("\n", "\n" + _indent_at(text, node.start))
     return text[: node.start] + spelled + text[node.end :]
 
 
@@ -107,24 +104,22 @@ def _require_object(node: Node, where: str) -> None:
         raise MalformedError(f"{where} holds no object")
 
 
-def _spelled(value: Any, indent: str | None) -> str:
+def _spelled(value: Any, indent: str) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=False)
 
 
 def _insert(text: str, node: Node, name: str, value: Any, step: str) -> str:
     at = node.start + 1
-    if node.members and "\n" not in text[node.start : node.end]:
-        return f"{text[:at]}{name}: {_spelled(value, None)}, {text[at:].lstrip(' ')}"
     outer = _indent_at(text, node.start)
-    first = min((member.start for member in node.members.values()), default=None)
-    inner = outer + step if first is None else _indent_at(text, first)
+    first = min((member.start for member in node.members.values()), default=at)
+    inner = _indent_at(text, first) if "\n" in text[at:first] else outer + step
     if (remark := _REMARK.match(text, at)) and text[remark.end() : remark.end() + 1] in ("\r", "\n"):
         at = remark.end()
     rest = text[at:]
     if not rest.startswith(("\r", "\n")):
         rest = "\n" + (inner if node.members else outer) + rest.lstrip(" \t")
     spelled = _spelled(value, step).replace("\n", "\n" + inner)
-    return f"{text[:at]}\n{inner}{name}: {spelled}{',' if node.members else ''}{rest}"
+    return f"{text[:at]}\n{inner}{json.dumps(name)}: {spelled}{',' if node.members else ''}{rest}"
 
 
 def _indent_at(text: str, at: int) -> str:

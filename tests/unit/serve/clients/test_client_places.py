@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Machine
-from findspot.serve.cli.setup_command import Python, decode, installation, serve_command
+from findspot.serve.cli.setup_command import Python, decode, serve_command
 from findspot.text.jsonc import MalformedError
 
 ROO = "User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"
@@ -128,12 +128,12 @@ def test_every_edition_of_an_editor_is_found(tmp_path: Path) -> None:
     assert [path.parts[-3] for path in found] == ["Code", "Code - Insiders"]
 
 
-def python(prefix: Path, path: str = "", *, base: str = "/usr", script: str = "findspot") -> Python:
+def python(prefix: Path, path: str = "", script: str = "findspot") -> Python:
     scripts = prefix / "bin"
     scripts.mkdir(parents=True, exist_ok=True)
     if script:
         (scripts / script).touch(0o755)
-    return Python(prefix, Path(base), str(scripts / "python"), scripts, {"PATH": path}, "")
+    return Python(prefix, str(scripts / "python"), scripts, {"PATH": path}, "")
 
 
 class TestCommand:
@@ -142,7 +142,6 @@ class TestCommand:
         other.parent.mkdir()
         other.touch(0o755)
         here = python(tmp_path / "venv", str(other.parent))
-        assert installation(here) == "venv"
         assert serve_command(here) == [str(here.scripts / "findspot"), "serve"]
 
     def test_uvx_leaves_nothing_to_point_at(self, tmp_path: Path) -> None:
@@ -164,8 +163,7 @@ class TestCommand:
         assert serve_command(here) == [str(here.scripts / "findspot.exe"), "serve"]
 
     def test_without_a_script_the_module_is_run(self, tmp_path: Path) -> None:
-        here = python(tmp_path, base=str(tmp_path), script="")
-        assert installation(here) == "python"
+        here = python(tmp_path, script="")
         assert serve_command(here) == [here.executable, "-P", "-m", "findspot", "serve"]
 
 
