@@ -9,8 +9,6 @@ import math
 import os
 import socket
 import threading
-import time
-from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -21,9 +19,6 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.log import get_logger
-
-_log = get_logger("http")
 
 BACKLOG = 512
 """Connections that may wait to be taken: many clients may come at once."""
@@ -41,18 +36,10 @@ Closing at once would take the answer along.
 """
 
 MAX_CONNECTIONS = 2_000
-"""Connections whose requests are answered; those beyond get 503."""
+"""Connections at a time, as far as the process may have so many files open."""
 
-_BEYOND = 64
-"""Connections beyond the limit that are told so; more are closed."""
-
-_SHARE_OF_ONE_ADDRESS = 0.5
-"""Of all connections, so that one address cannot take them all."""
-
-_OTHER_DESCRIPTORS = 256
+_OTHER_DESCRIPTORS = 320
 """What indexes, logs and worker processes may have open apart from connections."""
-
-_LOG_EVERY_S = 60.0
 
 
 def listen(host: str, port: int, way_out: str) -> socket.socket:
@@ -73,7 +60,7 @@ def listen(host: str, port: int, way_out: str) -> socket.socket:
             hint = f"End that program, or choose another port: {way_out}."
         raise InvalidArgumentError(message, hint=hint) from None
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return _Listener(listener)
+    return _Listener(listener.family, listener.type, listener.proto, listener.detach())
 
 
 def serve(
@@ -85,7 +72,7 @@ def serve(
     on_exit: Callable[[], None] = lambda: None,
     stop: threading.Event | None = None,
 ) -> None:
-    """Serve until a signal comes, and call `on_exit` then; silent and excess connections are closed.
+    """Serve until a signal comes, and call `on_exit` then; silent connections are closed.
 
     In a thread, where no signal comes, `stop` ends it.
     """
@@ -129,7 +116,7 @@ def connection_limit() -> int:
         import resource
     except ImportError:  # Windows has no such limit
         return MAX_CONNECTIONS
-    needed = MAX_CONNECTIONS + _BEYOND + _OTHER_DESCRIPTORS
+    needed = MAX_CONNECTIONS + _OTHER_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
     if soft != unlimited and soft < needed:
@@ -139,62 +126,36 @@ def connection_limit() -> int:
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == unlimited:
         return MAX_CONNECTIONS
-    return min(MAX_CONNECTIONS, max(soft - _BEYOND - _OTHER_DESCRIPTORS, soft // 2))
+    return min(MAX_CONNECTIONS, max(soft - _OTHER_DESCRIPTORS, soft // 2))
 
 
 class _Listener(socket.socket):
-    """Closes connections that come when the process has no descriptor left for them.
+    """Leaves connections waiting while the process has no descriptor left.
 
-    The event loop would try again and again, and log each time, while they keep waiting: 300 silent
-    connections would then keep everybody out (`tests/trust/test_http_door.py`).
+    The event loop would log each of its attempts, which fills a pipe that nobody reads.
     """
-
-    def __init__(self, listener: socket.socket) -> None:
-        super().__init__(listener.family, listener.type, listener.proto, fileno=listener.detach())
-        self._spare = os.open(os.devnull, os.O_RDONLY)
-        self._logged = float("-inf")
 
     def accept(self) -> tuple[socket.socket, Any]:
         try:
             return super().accept()
         except OSError as error:
-            if error.errno not in (errno.EMFILE, errno.ENFILE):
-                raise
-            self._turn_away()
-            raise BlockingIOError from None
-
-    def close(self) -> None:
-        if self._spare >= 0:
-            os.close(self._spare)
-            self._spare = -1
-        super().close()
-
-    def _turn_away(self) -> None:
-        if self._spare >= 0:
-            os.close(self._spare)
-            self._spare = -1
-            with contextlib.suppress(OSError):
-                super().accept()[0].close()
-        if time.monotonic() - self._logged > _LOG_EVERY_S:  # while one is free: a log is a file too
-            self._logged = time.monotonic()
-            _log.error("out of file descriptors, connections are turned away; raise the limit (ulimit -n)")
-        with contextlib.suppress(OSError):
-            self._spare = os.open(os.devnull, os.O_RDONLY)
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise BlockingIOError from None
+            raise
 
 
 class Connection(H11Protocol):
-    """One connection of a client; closed where it keeps the server waiting, or its address has too many."""
+    """One connection of a client, closed if it keeps the server waiting."""
 
     _timer: asyncio.TimerHandle | None = None
     """Runs while the server waits for the client, which needs no token for that."""
     _timed_s: float | None = None
+    _waits_since = math.inf
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if self._finds_place():
-            self._watch()
-        else:
-            transport.abort()
+        self._make_room()
+        self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
@@ -217,34 +178,14 @@ class Connection(H11Protocol):
         super().resume_writing()
         self._watch()
 
-    def _finds_place(self) -> bool:
-        """Return whether there is a place; if not, who has kept the server waiting longest loses theirs.
-
-        That is one of the same address, or of the one with most of such connections: who is slow on purpose
-        keeps nobody out.
-        """
-        limit = self.config.limit_concurrency or MAX_CONNECTIONS
-        everyone = [other for other in self.connections if isinstance(other, Connection)]
-        same = [other for other in everyone if other._address == self._address]
-        is_share_taken = len(same) > max(1, int(limit * _SHARE_OF_ONE_ADDRESS))
-        if not is_share_taken and len(everyone) < limit:
-            return True
-        waiting = [other for other in (same if is_share_taken else everyone) if other._timer is not None]
-        if not waiting:
-            return not is_share_taken and len(everyone) <= limit + _BEYOND
-        count = Counter(other._address for other in waiting)
-        slowest = max(waiting, key=lambda other: (count[other._address], -other._waits_until))
-        self.connections.discard(slowest)
-        slowest.transport.abort()
-        return True
-
-    @property
-    def _address(self) -> str:
-        return self.client[0] if self.client else ""
-
-    @property
-    def _waits_until(self) -> float:
-        return self._timer.when() if self._timer else math.inf
+    def _make_room(self) -> None:
+        """Close who has kept the server waiting longest if all places are taken: nobody is kept out so."""
+        if len(self.connections) >= (self.config.limit_concurrency or MAX_CONNECTIONS):
+            everyone = (each for each in self.connections if isinstance(each, Connection))
+            slowest = min(everyone, key=lambda each: each._waits_since)
+            if slowest._waits_since < math.inf:
+                self.connections.discard(slowest)
+                slowest.transport.abort()
 
     def _watch(self) -> None:
         """Time each wait for the client as a whole, however much comes meanwhile; no answer is timed."""
@@ -254,6 +195,7 @@ class Connection(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self._timed_s = allowed_s
+        self._waits_since = math.inf if allowed_s is None else self.loop.time()
         self._timer = None if allowed_s is None else self.loop.call_later(allowed_s, self.transport.abort)
 
     def _allowed_s(self) -> float | None:

@@ -55,6 +55,7 @@ from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tools import all_tools
+from findspot.text.snippet import cut
 
 _log = get_logger("access")
 
@@ -73,6 +74,8 @@ _BURST_S = 2
 
 _BEARER = b"bearer "
 _DOTS_OF_JWT = 2
+_REASON_CHARS = 200
+"""Of why a token was refused, as the log has it: it may quote the token's own words."""
 
 
 class Names:
@@ -206,11 +209,11 @@ class Gate:
             try:
                 grant = grants.of_identity(await issuer.identity(token))
                 if grant is None:
-                    raise TokenRefusedError("group", "your groups have no project here", HTTPStatus.FORBIDDEN)
+                    raise TokenRefusedError("your groups have no project here", HTTPStatus.FORBIDDEN)
             except TokenRefusedError as error:
-                _log.info("a token was refused: %s", error.code)
                 why, status = str(error), error.status
-                challenge[:0] = ['error="invalid_token"', f'error_description="{why}"']
+                _log.info("a token was refused: %s", cut(repr(why), _REASON_CHARS))
+                challenge.insert(0, 'error="invalid_token"')
         if grant is not None:
             await self._pass(scope, receive, send, grant)
             return
