@@ -265,8 +265,7 @@ def chunk_code(lines: SourceLines, grammar: Grammar, path: str) -> Split:
     root = grammar.parse(source).root_node
     definitions, references = grammar.matches(root)
     symbols = read_symbols(grammar, definitions, source, lines)
-    imported = symbols.imported
-    imports = [read_import(grammar.language, node, source, path, imported) for node in symbols.imports]
+    imports = [read_import(grammar.language, node, source, path) for node in symbols.imports]
     same: dict[Import, Import] = {}
     names = [(name, same.setdefault(each, each)) for each in imports for name in each.names]
     import_rows = {row for node in symbols.imports for row in range(node.start_point[0], end_row(node) + 1)}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from findspot.chunk.expressions import loaded_name
-from findspot.chunk.symbols import Imported, text_of
+from findspot.chunk.symbols import text_of
 from findspot.core.facts import DEFAULT, LOCAL, TYPING, WHOLE, ImportFact
 
 MAX_SHOWN_CHARS = 120
@@ -40,6 +40,9 @@ class Import:
         head = re.split(r"[{(]", self.text[:MAX_SHOWN_CHARS], maxsplit=1)[0].rsplit(" ", 1)[0].rstrip()
         return f"{head} {', '.join(used)}"
 
+
+Imported = tuple[str, str, str]
+"""What an import statement brings in: local name, module, name in the module."""
 
 Name = tuple[str, Import]
 """An imported name, and the statement that brings it in."""
@@ -79,21 +82,13 @@ class Statement:
         return any(child.type == token for child in self.node.children)
 
 
-def read_imports(
-    language: str, node: Node, source: bytes, path: str, known: dict[int, list[Imported]] | None = None
-) -> list[ImportFact]:
-    """Return the facts of one import statement; none where the language has no reader.
-
-    `known` has what statements import that were read before, by the ids of their nodes.
-    """
+def read_imports(language: str, node: Node, source: bytes, path: str) -> list[ImportFact]:
+    """Return the facts of one import statement; none where the language has no reader."""
     if language not in READERS:
         return []
     statement = Statement(node, source, path)
-    imported = known.get(node.id) if known else None
-    if imported is None:
-        imported = list(READERS[language](statement))
     line, mark = node.start_point[0] + 1, _mark(statement)
-    return [ImportFact(*each, line, mark) for each in imported]
+    return [ImportFact(*each, line, mark) for each in READERS[language](statement)]
 
 
 def _mark(statement: Statement) -> str:
@@ -112,22 +107,15 @@ def _mark(statement: Statement) -> str:
     return mark
 
 
-def read_import(
-    language: str, node: Node, source: bytes, path: str, known: dict[int, list[Imported]] | None = None
-) -> Import:
-    """Return the import of one statement, with the names a use of it is recognised by.
-
-    What it imports is added to `known`, for `read_imports`.
-    """
+def read_import(language: str, node: Node, source: bytes, path: str) -> Import:
+    """Return the import of one statement, with the names a use of it is recognised by."""
     text = text_of(node, source)
     if ("#" in text or "//" in text) and text.lstrip()[:1] != "#":
         text = _COMMENT.sub("", text)
     line = " ".join(text.split()).rstrip(";")
     reader = READERS.get(language)
     if reader is not None:
-        imported = list(reader(Statement(node, source, path)))
-        if known is not None:
-            known[node.id] = imported
+        imported = reader(Statement(node, source, path))
         used = (_used_name(local, module) for local, module, _ in imported)
         names = tuple(dict.fromkeys(name for name in used if name))
     else:

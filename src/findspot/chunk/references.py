@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -51,7 +51,7 @@ from findspot.chunk.expressions import (
 )
 from findspot.chunk.grammars import Captures, Grammar
 from findspot.chunk.imports import FUNCTIONS, read_imports
-from findspot.chunk.symbols import Definition, FileSymbols, Imported, end_row, insert_definitions, text_of
+from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_definitions, text_of
 from findspot.core.facts import (
     ALIASED,
     DEFAULT,
@@ -97,7 +97,6 @@ class Reading:
     places: dict[Definition, int]
     language: str
     package: str
-    imported: dict[int, list[Imported]]
     references: dict[tuple[int, str], ReferenceFact] = field(default_factory=dict)
     bindings: dict[BindingFact, None] = field(default_factory=dict)
     passed: list[Node] = field(default_factory=list)
@@ -177,6 +176,12 @@ class Reading:
         """Return the place of what encloses a definition, or -1."""
         parent = self.definitions[place].parent
         return self.places[parent] if parent is not None else -1
+
+    def around_place(self, place: int) -> Iterator[int]:
+        """Yield the place of a definition, and of what encloses it."""
+        while place >= 0:
+            yield place
+            place = self.owner_of(place)
 
     def decorated(self, node: Node) -> int:
         """Return the definition that an annotation belongs to: around it, or directly below."""
@@ -355,8 +360,6 @@ _ALL = "*"
 _MANAGERS = frozenset({"contextmanager", "asynccontextmanager"})
 """Decorators of functions whose `yield` gives what `with` binds."""
 
-References = dict[tuple[int, str], ReferenceFact]
-
 
 def may_test(path: str, source: bytes) -> bool:
     """Return whether a file may hold tests, fixtures or context managers; most do not, and are spared it."""
@@ -384,39 +387,28 @@ class Requests:
             above = match["decorate"][0]
             self.options.append((reading.decorated(above), reading.text(above), text))
 
-    def settle(
-        self,
-        definitions: Sequence[DefinitionFact],
-        references: References,
-        bindings: dict[BindingFact, None],
-    ) -> None:
+    def settle(self, reading: Reading) -> None:
         """Bind parameters to fixtures, and let fixtures return what they yield."""
-        above = [fact for fact in references.values() if fact.relation == Relation.DECORATE]
+        above = [fact for fact in reading.references.values() if fact.relation == Relation.DECORATE]
         fixtures = {fact.owner for fact in above if fact.name in FIXTURE_DECORATORS}
-        self._ask(definitions, fixtures, references, bindings)
-        self._give(fixtures | {fact.owner for fact in above if fact.name in _MANAGERS}, bindings)
+        self._ask(reading, fixtures)
+        self._give(fixtures | {fact.owner for fact in above if fact.name in _MANAGERS}, reading.bindings)
         for owner, decorator, options in self.options:
             named = _NAMED_FIXTURE.search(options)
             if named and owner in fixtures and decorator.rpartition(".")[2] in FIXTURE_DECORATORS:
-                fixture = definitions[owner]
-                bindings[BindingFact(fixture.parent, FIXTURE + named[1], fixture.name)] = None
+                name = reading.definitions[owner].name
+                reading.bindings[BindingFact(reading.owner_of(owner), FIXTURE + named[1], name)] = None
 
-    def _ask(
-        self,
-        definitions: Sequence[DefinitionFact],
-        fixtures: set[int],
-        references: References,
-        bindings: dict[BindingFact, None],
-    ) -> None:
+    def _ask(self, reading: Reading, fixtures: set[int]) -> None:
         """Bind what tests and fixtures have to be given; what declares a type keeps it."""
-        taken = set(self._parametrized())
+        taken, bindings = set(self._parametrized()), reading.bindings
         for (owner, name), (at, line) in self.parameters.items():
-            if owner not in fixtures and not _is_test(definitions, owner):
+            if owner not in fixtures and not _is_test(reading, owner):
                 continue
-            if not any({(place, name), (place, _ALL)} & taken for place in _around(definitions, owner)):
-                references[at, FIXTURE] = ReferenceFact(Relation.CALL, name, FIXTURE, line, owner)
+            if not any({(place, name), (place, _ALL)} & taken for place in reading.around_place(owner)):
+                reading.references[at, FIXTURE] = ReferenceFact(Relation.CALL, name, FIXTURE, line, owner)
                 untyped = BindingFact(owner, name, UNKNOWN)
-                if untyped in bindings or definitions[owner].name == name:
+                if untyped in bindings or reading.definitions[owner].name == name:
                     bindings.pop(untyped, None)
                     bindings[untyped._replace(value=FIXTURE + name)] = None
 
@@ -443,20 +435,12 @@ class Requests:
                 bindings[BindingFact(owner, RETURNED, value)] = None
 
 
-def _is_test(definitions: Sequence[DefinitionFact], owner: int) -> bool:
+def _is_test(reading: Reading, owner: int) -> bool:
     """Return whether a definition is a function that is run as a test, by its name and place."""
-    if owner < 0 or not definitions[owner].name.startswith("test") or definitions[owner].kind == "class":
+    test = reading.definitions[owner] if owner >= 0 else None
+    if test is None or not test.name.startswith("test") or test.kind == "class":
         return False
-    return all(
-        definitions[place].kind == "class" for place in _around(definitions, definitions[owner].parent)
-    )
-
-
-def _around(definitions: Sequence[DefinitionFact], place: int) -> Iterator[int]:
-    """Yield a definition, and what encloses it."""
-    while place >= 0:
-        yield place
-        place = definitions[place].parent
+    return all(outer.kind == "class" for outer in test.enclosing())
 
 
 _OWN_TYPES = frozenset({"Self", "self", "static"})
@@ -496,7 +480,6 @@ def read_references(
         {definition: place for place, definition in enumerate(listed)},
         grammar.language,
         symbols.package or "",
-        symbols.imported,
     )
     requests = Requests() if grammar.language == "python" and may_test(path, source) else None
     for made, base in anonymous:
@@ -513,7 +496,7 @@ def _settled(reading: Reading, requests: Requests | None) -> Facts:
     refer_to_values(reading)
     definitions = tuple(_definition(reading, each) for each in reading.definitions)
     if requests is not None:
-        requests.settle(definitions, reading.references, reading.bindings)
+        requests.settle(reading)
     kept = tuple([reading.references[place] for place in sorted(reading.references)])
     if reading.language == "ruby":  # a bare name calls a method only where it is no variable
         variables = {(binding.owner, binding.target) for binding in reading.bindings}
@@ -597,9 +580,7 @@ def _read(reading: Reading, match: Captures, path: str, requests: Requests | Non
         elif capture == "function":
             _bind_parameters(reading, nodes[0])
         elif capture == "import":
-            reading.imports += read_imports(
-                reading.language, nodes[0], reading.source, path, reading.imported
-            )
+            reading.imports += read_imports(reading.language, nodes[0], reading.source, path)
         elif requests is not None:
             requests.add(reading, capture, nodes[0], match)
 

@@ -89,10 +89,6 @@ class Definition:
             outer = outer.parent
 
 
-Imported = tuple[str, str, str]
-"""What an import statement brings in: local name, module, name in the module."""
-
-
 @dataclass(slots=True)
 class FileSymbols:
     """What a query found in one file; `definitions` in text order, `tops` the outermost."""
@@ -101,8 +97,6 @@ class FileSymbols:
     tops: list[Definition]
     imports: list[Node]
     package: str | None
-    imported: dict[int, list[Imported]] = field(default_factory=dict)
-    """By the ids of import statements, once they are read."""
 
     def release(self) -> None:
         """Undo the nesting: its cycles would keep the syntax tree alive until a collection."""

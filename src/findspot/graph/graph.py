@@ -32,8 +32,7 @@ class Graph:
         self._incoming = Incoming(self._outgoing, StoredEdges(snapshot))
         self._types = self._outgoing.types
         self.symbols = Symbols(self._sources, self._outgoing.evaluator)
-        parts = self._sources, self._incoming, self._outgoing
-        self.doubts, self.leftovers = Doubts(*parts), Leftovers(*parts)
+        self.doubts, self.leftovers = Doubts(self._incoming), Leftovers(self._outgoing)
 
     @property
     def given_up(self) -> int:
@@ -154,10 +153,8 @@ class Graph:
         view = self._sources.at(path)
         return [_outline(d) for d in view.definitions if d.parent is None] if view is not None else []
 
-    def dependencies(
-        self, depth: int | None = None, *, when_loaded: bool = False
-    ) -> Counter[tuple[str, str]]:
-        """Return how often each file imports each other one; with a depth, folders of that many parts.
+    def dependencies(self, *, when_loaded: bool = False) -> Counter[tuple[str, str]]:
+        """Return how often each file imports each other one.
 
         Imports for type checkers do not count, nor do packages that only hand names on. Imports inside of
         functions can be left out too: they do not run when a file is loaded.
@@ -166,15 +163,10 @@ class Graph:
         found: Counter[tuple[str, str]] = Counter()
         for view in self._sources.all_views():
             edges = self._outgoing.edges(view, -1, (Relation.IMPORT,))
-            for target in {(edge.target.path, edge.line) for edge in edges if edge.mark not in left_out}:
-                pair = (_part(view.path, depth), _part(target[0], depth))
-                if pair[0] != pair[1]:
-                    found[pair] += 1
+            for path, _ in {(edge.target.path, edge.line) for edge in edges if edge.mark not in left_out}:
+                if path != view.path:
+                    found[view.path, path] += 1
         return found
-
-
-def _part(path: str, depth: int | None) -> str:
-    return path if depth is None else "/".join(posixpath.dirname(path).split("/")[:depth]) or "."
 
 
 def _outline(definition: Def) -> Outline:

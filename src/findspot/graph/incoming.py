@@ -18,7 +18,7 @@ class Incoming:
     """Finds who refers to a definition."""
 
     def __init__(self, outgoing: Outgoing, stored: StoredEdges) -> None:
-        self._outgoing = outgoing
+        self.outgoing = outgoing
         self.stored = stored
         self.sources = outgoing.sources
         self.resolver = outgoing.resolver

@@ -31,7 +31,6 @@ from findspot.graph.languages import language_of
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN, Resolution, is_common
 from findspot.graph.source_view import Def, SourceView, scopes_of
-from findspot.graph.sources import Sources
 from findspot.graph.values import DISPATCHED, UNIQUE, What
 from findspot.rank.roles import Role, reading_order, role_of
 
@@ -92,10 +91,10 @@ class PossibleUses:
 class Doubts:
     """Finds the uses of definitions that are in doubt."""
 
-    def __init__(self, sources: Sources, incoming: Incoming, outgoing: Outgoing) -> None:
-        self._sources = sources
+    def __init__(self, incoming: Incoming) -> None:
         self._incoming = incoming
-        self._outgoing = outgoing
+        self._outgoing = incoming.outgoing
+        self._sources = incoming.sources
 
     def called_names(self, nodes: Sequence[Node]) -> list[str]:
         """Return the names by which definitions are called: that of its type for a constructor."""
@@ -247,10 +246,9 @@ class Leftover:
 class Leftovers:
     """Finds the uses of definitions that are gone."""
 
-    def __init__(self, sources: Sources, incoming: Incoming, outgoing: Outgoing) -> None:
-        self._sources = sources
-        self._incoming = incoming
+    def __init__(self, outgoing: Outgoing) -> None:
         self._outgoing = outgoing
+        self._sources = outgoing.sources
 
     def of(self, gone: Node) -> list[Leftover]:
         """Return the uses of a definition that its file does not have any more, certain ones first."""

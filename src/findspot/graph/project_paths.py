@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 from findspot.core.model import SkipReason
@@ -42,14 +42,7 @@ class ProjectPaths:
     @property
     def by_folder(self) -> dict[str, list[str]]:
         """The paths of the files that each folder holds itself."""
-
-        def read() -> dict[str, list[str]]:
-            folders: dict[str, list[str]] = {}
-            for path in self.paths:
-                folders.setdefault(posixpath.dirname(path), []).append(path)
-            return folders
-
-        return self.once("files by folder", read)
+        return self.once("files by folder", lambda: grouped(self.paths, posixpath.dirname))
 
     def numbers_in(self, folder: str) -> frozenset[int]:
         """Return the numbers of the files of a folder."""
@@ -65,3 +58,11 @@ class ProjectPaths:
             return ALL_NUMBERS
         numbers = self.numbers_in(folder)
         return min(numbers, default=0), max(numbers, default=-1)
+
+
+def grouped(paths: Iterable[str], by: Callable[[str], str]) -> dict[str, list[str]]:
+    """Return paths by something that follows from them."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(by(path), []).append(path)
+    return found

@@ -1,16 +1,126 @@
-"""The files of one snapshot, decoded when they are asked for, and found by the names that they define."""
+"""The files of one snapshot, decoded when they are asked for, and found by the names that they define.
+
+What is worked out is kept for the next graph: files as long as they live, the rest for one generation.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 from findspot.graph.languages import language_of
 from findspot.graph.memo import Memo, remembered
 from findspot.graph.project_paths import ProjectPaths
-from findspot.graph.shared_tables import Tables, tables_of
 from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.summaries import Summary, summary_of
 from findspot.store.snapshot import Snapshot
+
+MOST_FILES = 3_000
+"""Decoded files that are kept, of up to 80 KB each. With more, the next question begins with half as many."""
+
+HANDED_ON = 400
+"""Decoded files that resolving leaves to whoever comes next, if they are no more: most are needed again."""
+
+MOST_ANSWERS = 300_000
+"""Finished answers that are kept, of 200 to 600 bytes each. With more, the next question begins with none."""
+
+_SETTINGS = re.compile(r"(^|/)(go\.mod|package\.json|Cargo\.toml|[jt]sconfig[^/]*\.json)$")
+"""Files whose text says where modules are."""
+
+Views = dict[int, SourceView | None]
+"""Decoded files by number, which stands for one content of a file."""
+
+
+@dataclass(slots=True)
+class Tables:
+    """Finished answers of one generation.
+
+    Graphs of several threads share them, so only finished answers are written; what a graph is still
+    working out stays in the graph.
+    """
+
+    views: Views
+    of_project: dict[Any, Any]
+    """What follows from paths and settings alone: it holds no numbers of files and no facts."""
+    summaries: dict[int, Summary]
+    answers: dict[Any, Any] = field(default_factory=dict)
+
+    def emptied(self) -> Tables:
+        """Return tables of the same generation with only what is small and costs much to make."""
+        return Tables({}, self.of_project, self.summaries)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether more is kept than memory allows."""
+        return len(self.views) > MOST_FILES or len(self.answers) > MOST_ANSWERS
+
+
+@dataclass(slots=True)
+class _Newest:
+    """Holds the tables of a generation."""
+
+    tables: Tables | None = None
+
+
+@dataclass(slots=True)
+class _Lasting:
+    """What an index keeps from one generation to the next."""
+
+    views: Views = field(default_factory=dict)
+    summaries: dict[int, Summary] = field(default_factory=dict)
+    project: tuple[object, list[str], list[int], dict[Any, Any]] = (None, [], [], {})
+    """`Tables.of_project`, and of which paths and settings it is."""
+
+
+def tables_of(snapshot: Snapshot) -> Tables:
+    """Return the tables of a snapshot's generation, begun with the files of the last one.
+
+    A graph keeps the tables that it was made with.
+    """
+    here = snapshot.memo(_Newest)
+    if here.tables is None or here.tables.crowded:
+        here.tables = own_tables(snapshot)
+        snapshot.memo(_Lasting, lasting=True).views = here.tables.views
+    return here.tables
+
+
+def own_tables(snapshot: Snapshot) -> Tables:
+    """Return tables of a snapshot's generation for one user alone, with files that are decoded already."""
+    lasting, files = snapshot.memo(_Lasting, lasting=True), snapshot.files.by_id
+    kept = [(number, view) for number, view in list(lasting.views.items()) if number in files]
+    if len(kept) > MOST_FILES:
+        kept = kept[len(kept) - MOST_FILES // 2 :]  # those that were read last
+    summaries = lasting.summaries
+    if len(summaries) > 2 * len(files):
+        for number in [number for number in list(summaries) if number not in files]:
+            summaries.pop(number, None)
+    return Tables(dict(kept), project_table(snapshot), summaries)
+
+
+def hand_on(snapshot: Snapshot, tables: Tables) -> None:
+    """Leave the files that a user of its own tables decoded to the next one, if they are few."""
+    kept = snapshot.memo(_Lasting, lasting=True).views
+    for number, view in tables.views.items() if len(tables.views) <= HANDED_ON else ():
+        kept.setdefault(number, view)  # questions compare the definitions that they have
+
+
+def project_table(snapshot: Snapshot) -> dict[Any, Any]:
+    """Return `Tables.of_project`, the same until a path is added or removed or a file of settings changes.
+
+    It is proportional to the project, and most edits leave it as it is.
+    """
+    lasting, files = snapshot.memo(_Lasting, lasting=True), snapshot.files
+    shape, settings, numbers, table = lasting.project
+    if shape is not files.shape:
+        settings = [path for path in files.by_path if _SETTINGS.search(path)]
+    now = [files.by_path[path] for path in settings]
+    if shape is not files.shape or numbers != now:
+        table = {}
+        lasting.project = files.shape, settings, now, table
+    return table
+
 
 Accept = Callable[[Summary], bool]
 """Returns by its summary whether a file can matter."""

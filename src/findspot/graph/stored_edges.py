@@ -25,9 +25,8 @@ from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.memo import NOT_OURS
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.resolve import GIVEN_UP
-from findspot.graph.shared_tables import MOST_ANSWERS, Tables, hand_on, own_tables
 from findspot.graph.source_view import SourceView
-from findspot.graph.sources import Sources
+from findspot.graph.sources import MOST_ANSWERS, Sources, Tables, hand_on, own_tables
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store

@@ -13,6 +13,7 @@ from findspot.core.facts import dotted
 from findspot.core.model import storable
 from findspot.graph.edges import Node
 from findspot.graph.evaluate import Evaluator
+from findspot.graph.project_paths import grouped
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import What
@@ -176,10 +177,8 @@ class Symbols:
         """Return the paths of the files by their last name as modules, short paths first."""
 
         def gather() -> dict[str, list[str]]:
-            found: dict[str, list[str]] = {}
-            for path in sorted(self._sources.files.by_path, key=lambda p: (p.count("/"), p)):
-                found.setdefault((module_parts(path) or [""])[-1], []).append(path)
-            return found
+            paths = sorted(self._sources.files.by_path, key=lambda path: (path.count("/"), path))
+            return grouped(paths, lambda path: next(reversed(module_parts(path)), ""))
 
         return self._sources.project.once("modules by name", gather)
 

@@ -10,7 +10,7 @@ import pytest
 
 from findspot.graph import Graph
 from findspot.graph.resolve import MAX_CANDIDATES
-from findspot.graph.shared_tables import project_table, tables_of
+from findspot.graph.sources import project_table, tables_of
 from findspot.graph.stored_edges import FileResolver
 from findspot.store.sqlite_store import SqliteStore
 from graphs import record_of, stored

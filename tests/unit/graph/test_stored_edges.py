@@ -16,7 +16,7 @@ from benchmarks.graph.measure import every_node
 from findspot.core.facts import Relation
 from findspot.core.model import Progress
 from findspot.core.progress import CancelToken, ignore_progress
-from findspot.graph import Edge, Graph, pending_note, resolve_waiting, shared_tables, stored_edges
+from findspot.graph import Edge, Graph, pending_note, resolve_waiting, sources, stored_edges
 from findspot.graph.edges import FAR
 from findspot.graph.stored_edges import resolve_pending
 from findspot.store import edge_rows
@@ -227,7 +227,7 @@ def test_edges_do_not_depend_on_when_tables_are_emptied(
     """speed 7: memory is bounded inside of a file, too."""
     store = stored(_files(language), tmp_path)
     resolved = _edges(store)
-    monkeypatch.setattr(shared_tables, "MOST_FILES", 1)
+    monkeypatch.setattr(sources, "MOST_FILES", 1)
     monkeypatch.setattr(stored_edges, "_LOOK", 1)
     with store.writer() as writer, writer.storing_edges() as edges:
         edges.clear()

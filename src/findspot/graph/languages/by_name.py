@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from functools import cached_property
 
-from findspot.graph.languages.language import Language, ModuleFinder, by_last_part, listed
+from findspot.graph.languages.language import Language, ModuleFinder, lasting, listed
+from findspot.graph.project_paths import grouped
 
 
 class ModulesByPath(ModuleFinder):
@@ -27,10 +27,10 @@ class ModulesByPath(ModuleFinder):
         alike = [other for other in others if f"/{other}".endswith(endings)]
         yield from sorted(alike, key=lambda other: (-len(posixpath.commonprefix([other, folder])), other))[:1]
 
-    @cached_property
+    @lasting
     def _by_name(self) -> dict[str, list[str]]:
-        """The files of the project by their names: looking through all for each import takes too long."""
-        return self.project.once("paths_by_name", lambda: by_last_part(self.paths))
+        """Return the files of the project by name: looking through all for each import takes too long."""
+        return grouped(self.paths, posixpath.basename)
 
 
 class RustModules(ModuleFinder):

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any
 
-from findspot.graph.languages.language import Language, ModuleFinder
+from findspot.graph.languages.language import Language, ModuleFinder, lasting
 from findspot.text import jsonc
 
 _SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
@@ -69,11 +69,8 @@ class EcmascriptModules(ModuleFinder):
             if isinstance(written.get(key), str):
                 yield written[key]
 
-    @property
+    @lasting
     def _packages(self) -> list[tuple[str, str]]:
-        return self.project.once("ecmascript_packages", self._find_packages)
-
-    def _find_packages(self) -> list[tuple[str, str]]:
         """Name and folder of every package, longest name first."""
         packages = []
         for path in self._named(("package.json",)):
@@ -82,11 +79,8 @@ class EcmascriptModules(ModuleFinder):
                 packages.append((name, posixpath.dirname(path)))
         return sorted(packages, key=lambda pair: (-len(pair[0]), pair))
 
-    @property
+    @lasting
     def _aliases(self) -> list[tuple[str, str, list[str]]]:
-        return self.project.once("ecmascript_aliases", self._find_aliases)
-
-    def _find_aliases(self) -> list[tuple[str, str, list[str]]]:
         """Folder of a configuration, pattern, and the targets below that folder; innermost first."""
         aliases: list[tuple[str, str, list[str]]] = []
         for path in self._named(_CONFIGS):

@@ -7,7 +7,7 @@ import re
 from importlib import resources
 
 from findspot.core.facts import ImportFact
-from findspot.graph.languages.language import Language, ModuleFinder
+from findspot.graph.languages.language import Language, ModuleFinder, lasting
 
 _SYSTEM = re.compile(
     r"_(?:aix|android|darwin|dragonfly|freebsd|illumos|ios|js|netbsd|openbsd|plan9|solaris|wasip1|windows)"
@@ -36,11 +36,8 @@ class GoModules(ModuleFinder):
     def files_in(self, folder: str) -> tuple[str, ...]:
         return self._folders.get(folder, ())
 
-    @property
+    @lasting
     def _folders(self) -> dict[str, tuple[str, ...]]:
-        return self.project.once("go_folders", self._find_folders)
-
-    def _find_folders(self) -> dict[str, tuple[str, ...]]:
         """Return the folders that have Go files, each with those that are no tests."""
         found: dict[str, tuple[str, ...]] = {}
         for folder, paths in self.project.by_folder.items():
@@ -48,11 +45,8 @@ class GoModules(ModuleFinder):
                 found[folder] = tuple(path for path in files if not path.endswith("_test.go"))
         return found
 
-    @property
+    @lasting
     def _modules(self) -> list[tuple[str, str]]:
-        return self.project.once("go_modules", self._find_modules)
-
-    def _find_modules(self) -> list[tuple[str, str]]:
         """Return the path and folder of each module, longest path first."""
         found = []
         for path in self.paths:

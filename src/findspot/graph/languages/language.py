@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib import resources
+from typing import Any, TypeVar
 
 from findspot.core.facts import ImportFact
 from findspot.graph.project_paths import ProjectPaths
+
+T = TypeVar("T")
+
+
+class lasting(cached_property[T]):  # noqa: N801  it is used as `cached_property` is
+    """A property of a `ModuleFinder` that is the same until a path or a file of settings changes."""
+
+    def __init__(self, work: Callable[[Any], T]) -> None:
+        super().__init__(lambda finder: finder.project.once(work.__qualname__, lambda: work(finder)))
 
 
 class ModuleFinder:
@@ -47,14 +57,6 @@ class ModuleFinder:
             if stem + end in self.paths:
                 yield stem + end
                 return
-
-
-def by_last_part(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Return paths by the name that each ends in."""
-    found: dict[str, list[str]] = {}
-    for path in paths:
-        found.setdefault(path.rpartition("/")[2], []).append(path)
-    return found
 
 
 def listed(name: str) -> frozenset[str]:

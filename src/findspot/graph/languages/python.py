@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from functools import cached_property
 
 from findspot.core.facts import WHOLE, ImportFact
-from findspot.graph.languages.language import Language, ModuleFinder, by_last_part
-from findspot.graph.project_paths import ProjectPaths
+from findspot.graph.languages.language import Language, ModuleFinder, lasting
+from findspot.graph.project_paths import grouped
 
 _SOURCES = ("/src", "/lib")
 """Folders of packages, with `__init__` or without."""
@@ -17,10 +16,6 @@ _ENDS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
 
 class PythonModules(ModuleFinder):
     """Finds Python modules: relative ones by path, others from the roots around the importing file."""
-
-    def __init__(self, project: ProjectPaths) -> None:
-        super().__init__(project)
-        self._below: dict[tuple[str, str], dict[str, str]] = project.once("python_paths_below", dict)
 
     def files(self, path: str, module: str) -> Iterator[str]:
         if module.startswith("/"):
@@ -66,35 +61,31 @@ class PythonModules(ModuleFinder):
         ranked = ranked or [(0, path) for root, path in by_root.items() if f"/{root}".endswith(_SOURCES)]
         return min(ranked)[1] if ranked else None
 
-    @cached_property
-    def _stems(self) -> dict[str, list[str]]:
-        """The paths of modules without their endings, by the last part."""
-        return self.project.once("python_stems", self._find_stems)
+    @lasting
+    def _below(self) -> dict[tuple[str, str], dict[str, str]]:
+        """Return what `_nearest` has found so far."""
+        return {}
 
-    def _find_stems(self) -> dict[str, list[str]]:
+    @lasting
+    def _stems(self) -> dict[str, list[str]]:
+        """Return the paths of modules without their endings, by the last part."""
         ended = (path for path in self.paths if path.endswith((".py", ".pyi")))
         stems = (path.rpartition(".")[0].removesuffix("/__init__") for path in ended)
-        return by_last_part(stems)
+        return grouped(stems, posixpath.basename)
 
-    @cached_property
+    @lasting
     def _folders_by_name(self) -> dict[str, list[str]]:
-        return self.project.once("python_folders_by_name", lambda: by_last_part(self._folders))
+        return grouped(self._folders, posixpath.basename)
 
-    @cached_property
+    @lasting
     def _packages(self) -> set[str]:
-        return self.project.once("python_packages", self._find_packages)
-
-    def _find_packages(self) -> set[str]:
         inits = ("/__init__.py", "/__init__.pyi")
         paths = (*self.paths, *self.project.empty)
         return {path.rpartition("/")[0] for path in paths if path.endswith(inits)}
 
-    @cached_property
+    @lasting
     def _roots(self) -> dict[str, int]:
-        """The folders that hold a package or module that is in no package, and their order."""
-        return self.project.once("python_roots", self._find_roots)
-
-    def _find_roots(self) -> dict[str, int]:
+        """Return the folders that hold a package or module that is in no package, and their order."""
         roots = set()
         for start in {path.rpartition("/")[0] for path in self.paths if path.endswith((".py", ".pyi"))}:
             folder = start
@@ -104,11 +95,8 @@ class PythonModules(ModuleFinder):
         ordered = sorted(roots, key=lambda root: (root.count("/"), root))
         return {root: rank for rank, root in enumerate(ordered)}
 
-    @cached_property
+    @lasting
     def _folders(self) -> set[str]:
-        return self.project.once("python_folders", self._find_folders)
-
-    def _find_folders(self) -> set[str]:
         folders = set()
         for start in {path.rpartition("/")[0] for path in self.paths}:
             folder = start
