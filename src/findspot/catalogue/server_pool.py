@@ -50,6 +50,7 @@ from findspot.catalogue.transports import (
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FindspotError, first_cause
 from findspot.core.log import get_logger
+from findspot.core.platforms import run_loop
 from findspot.text.snippet import cut
 
 Answer = TypeVar("Answer")
@@ -480,7 +481,7 @@ def ask_servers(specs: Sequence[ServerSpec], timeout_s: float) -> dict[str, Serv
             for spec in specs:
                 group.start_soon(ask, spec, limiter)
 
-    anyio.run(ask_all)
+    run_loop(ask_all)
     return answers
 
 

@@ -13,12 +13,15 @@ import gc
 import importlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, TypeVar
+
+Answer = TypeVar("Answer")
 
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 """For `creationflags`: on Windows a program started by one without a console would open a window."""
@@ -178,6 +181,28 @@ def start_python(code: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
         creationflags=NO_WINDOW,
         env=python_environment(),
     )
+
+
+def run_loop(work: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Run a coroutine of a command; Ctrl-C and SIGTERM always end it.
+
+    Python notices a signal between two of its own steps. One that comes just before a loop begins to wait is
+    noticed after the next event only, which may never come, unless the signal makes an event too.
+    """
+    import asyncio
+
+    async def stoppable() -> Answer:
+        if sys.platform != "win32":  # whose loop does it by itself
+            with contextlib.suppress(RuntimeError):  # a thread gets no signals
+                # With a handler of any signal, here of new window sizes, every signal wakes the loop.
+                asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, int)
+        try:
+            return await work()
+        finally:
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise asyncio.CancelledError  # whatever the work made of it
+
+    return asyncio.run(stoppable())
 
 
 def answers_on_stdout() -> BinaryIO:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from findspot.core import files
-from findspot.core.platforms import NATIVE_VARIABLE, as_stored, native
+from findspot.core.platforms import NATIVE_VARIABLE, as_stored, native, run_loop
 
 MSVCRT = '''
 """Locks of bytes by place, as Windows has them, on top of those of POSIX."""
@@ -136,3 +139,26 @@ def test_the_locks_of_windows(tmp_path: Path) -> None:
     assert first.startswith("INDEX_BUSY: writer lock held by process ")
     assert first.endswith(" True")
     assert second == "got it"
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows has no signals for threads")
+def test_a_signal_ends_a_loop_that_does_not_see_it_come() -> None:
+    """Ctrl-C was lost in the moment when a login began to wait: only the next event showed it."""
+    waits, other_events = threading.Event(), list[str]()
+
+    def interrupt() -> None:
+        waits.wait()
+        signal.pthread_kill(
+            threading.get_ident(), signal.SIGINT
+        )  # a signal to a thread ends no wait of another
+
+    async def wait() -> None:
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=interrupt).start()
+        loop.call_soon(waits.set)
+        loop.call_later(20, other_events.append, "too late")
+        await loop.create_future()
+
+    with pytest.raises(KeyboardInterrupt):
+        run_loop(wait)
+    assert not other_events

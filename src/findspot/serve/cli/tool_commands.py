@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import re
@@ -33,6 +32,7 @@ from findspot.catalogue.tool_record import SearchMode, ToolDefinition, ToolSearc
 from findspot.core.errors import InvalidArgumentError, first_cause
 from findspot.core.files import parse_json
 from findspot.core.paths import home_folder
+from findspot.core.platforms import run_loop
 from findspot.serve import activity
 from findspot.serve.arguments import TOOLS, argument, count
 from findspot.serve.cli import output
@@ -263,17 +263,13 @@ def call(
         try:
             return await caller.call(name, arguments, confirm=agree, timeout_s=timeout, handlers=_handlers)
         finally:
-            try:
-                with anyio.CancelScope(shield=True):
-                    await engine.end_servers()
-            finally:
-                if (task := asyncio.current_task()) and task.cancelling():
-                    raise asyncio.CancelledError  # by Ctrl-C, whatever the call and its end made of it
+            with anyio.CancelScope(shield=True):
+                await engine.end_servers()
 
     _tell_waiting(name)
     started = time.perf_counter()
     with open_engine() as engine:
-        _, result = anyio.run(called)
+        _, result = run_loop(called)
     took_ms, failed = (time.perf_counter() - started) * 1000, bool(result.get("isError"))
     tokens = len(json.dumps(result)) // activity.CHARS_PER_TOKEN
     about = activity.COMMAND_LINE, "", activity.CALL_TOOL, name
@@ -632,7 +628,7 @@ def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[
             await log_in(spec, Logins(home_folder()), show)
 
     try:
-        anyio.run(run)
+        run_loop(run)
     except TimeoutError:
         raise LoginError(f"There was no login within {timeout_s:g} s.") from None
     except ExceptionGroup as errors:
