@@ -1,7 +1,6 @@
 """Ignore files, read as git reads them: nested, last match wins, deepest file first.
 
-`pathspec` gives the same answers, but its patterns can be made to take for ever, and it takes longer: most
-rules are looked up here by name, ending or path.
+`pathspec` gives the same answers, but its patterns can be made to take for ever.
 
 The rules from outside a project's root count too: the user's, the repository's, and those of folders in
 between, as if the whole repository were indexed. Git is run for the list of tracked files, which it never
@@ -14,9 +13,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 
 from findspot.core.config import git_configuration
@@ -25,34 +24,30 @@ from findspot.core.files import State, check_exhausted, read_below, read_named, 
 from findspot.core.git import configured, tracked_files
 from findspot.core.globs import MAX_PATTERN_CHARS, path_regex
 from findspot.core.paths import GITIGNORE, expanded, stat_of
+from findspot.core.platforms import IGNORES_CASE
 from findspot.discover.checkouts import checkout_around, exclude_file, git_folder
 from findspot.discover.root_folder import nfc
 
 OWN_IGNORE = ".findspotignore"
 MAX_IGNORE_BYTES = 1024 * 1024
-MAX_RULES = 10_000
-"""Per ignore file. Files that people write have fewer than 1,000."""
-MAX_GLOBS = 2_000
-MAX_GLOB_CHARS = 50_000
-"""Rules with wildcards other than `*.ext`, and their characters, that hold in one folder: each of them
-is tried on each name. At this size a name takes 0.8 ms, and compiling a second, at worst."""
+MAX_RULES = 3_000
+MAX_RULE_CHARS = 150_000
+"""Rules of one kind, and their characters, that hold in one folder: each is tried on each name that git does
+not track. Files that people write have fewer than 1,000."""
 
 _BATCH = 32
 """Rules per regex: the time of a match grows with the square of the number of groups."""
 
-_MAGIC = re.compile(r"[*?\[\\]")
-_ENDING = re.compile(r"\*(\.[^./*?\[\\]+)")
+_FLAGS = re.DOTALL | re.IGNORECASE if IGNORES_CASE else re.DOTALL
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    folder: str | None
-    """The folders it applies to, a glob below the file's own; None for any."""
-    name: str
+    regex: str
+    """Of a folder, a slash ends what it matches."""
+    on_path: bool
+    """Whether it is about paths below the folder of its file; else about names."""
     negated: bool
-    folders_only: bool
-    rank: int
-    """Later lines outrank the others."""
     source: str
     """The file and the line as written, for the reason of a skip."""
 
@@ -66,128 +61,67 @@ class UnusableIgnoreFileError(Exception):
         self.why = why
 
 
-Ignored = Callable[[str, str, bool], Rule | None]
-"""Tells, of a folder, a name in it and of whether it is a folder itself, by which rule it is left out."""
-
 Tracked = Callable[[str], bool]
 """Tells whether git tracks a file or, of a path with a slash at its end, a file below that folder."""
 
 
-class _Globs:
-    """Several rules as one regex, in which the last rule is tried first."""
-
-    __slots__ = ("match", "rules")
+class _Batch:
+    """Rules that follow each other as one regex, in which the last one is tried first."""
 
     def __init__(self, rules: list[Rule]) -> None:
-        self.rules = rules[::-1]
-        globs = "|".join(f"({path_regex(_whole(rule), anchored=True)})" for rule in self.rules)
-        self.match = re.compile(f"(?s:{globs})\\Z").match
+        self.rules = rules
+        self.on_path = rules[0].on_path
+        regexes = "|".join(f"({rule.regex})" for rule in rules)
+        self.match = re.compile(f"(?:{regexes})\\Z", _FLAGS).match
 
 
-class RuleTable:
-    __slots__ = ("_endings", "_name_globs", "_names", "_path_globs", "_paths")
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The rules of an ignore file in a folder of the root, or above: one of `place` and `above` is empty."""
 
-    def __init__(self, rules: list[Rule]) -> None:
-        self._names: dict[str, Rule] = {}
-        self._endings: dict[str, Rule] = {}
-        self._paths: dict[str, Rule] = {}
-        names: list[Rule] = []
-        paths: list[Rule] = []
-        for rule in rules:  # a later one replaces the same one before it
-            if _is_glob(rule):
-                (names if rule.folder is None else paths).append(rule)
-            elif rule.folder is not None:
-                self._paths[_whole(rule)] = rule
-            elif _MAGIC.search(rule.name):
-                self._endings[rule.name.removeprefix("*")] = rule
-            else:
-                self._names[rule.name] = rule
-        self._name_globs, self._path_globs = _batches(names), _batches(paths)
+    place: str
+    """The folder that it is in, below the root."""
+    above: str
+    """The path that leads from its folder down to the root."""
+    batches: list[_Batch]
 
     def match(self, path: str, name: str) -> Rule | None:
         """Return the rule that decides about an entry, whether it leaves it out or brings it back."""
-        best: Rule | None = None
-        for rule in (
-            self._names.get(name),
-            self._endings.get(name[name.rfind(".") :]),
-            self._paths.get(path) if self._paths else None,
-            _last_match(self._name_globs, name),
-            _last_match(self._path_globs, path),
-        ):
-            if rule and (best is None or rule.rank > best.rank):
-                best = rule
-        return best
-
-
-def _whole(rule: Rule) -> str:
-    return f"{rule.folder}/{rule.name}" if rule.folder else rule.name
-
-
-def _batches(rules: list[Rule]) -> list[_Globs]:
-    return [_Globs(rules[at : at + _BATCH]) for at in range(0, len(rules), _BATCH)][::-1]
-
-
-def _last_match(batches: list[_Globs], text: str) -> Rule | None:
-    for batch in batches:
-        found = batch.match(text)
-        if found and found.lastindex:
-            return batch.rules[found.lastindex - 1]
-    return None
-
-
-class Ignores:
-    """The rules of one kind of ignore file in a folder and below; adding a file returns a new object."""
-
-    __slots__ = ("_base", "_files", "_glob_chars", "_globs", "_ignore_case", "_top")
-
-    def __init__(self, *, ignore_case: bool = False) -> None:
-        self._ignore_case = ignore_case
-        self._top = self._base = ""
-        self._globs = self._glob_chars = 0
-        self._files: tuple[tuple[str, RuleTable, RuleTable], ...] = ()
-        """Of each the folder that it is in, its rules for files and for folders; the deepest comes first."""
-
-    def below(self, top: str, base: str) -> Ignores:
-        """Return the same rules, asked about paths below `top`, which the rules know as `base`."""
-        moved = copy(self)
-        moved._top, moved._base = top, base
-        return moved
-
-    def __bool__(self) -> bool:
-        return bool(self._files)
-
-    def ignored(self, prefix: str, name: str, folder: bool) -> Rule | None:
-        """Return the rule by which an entry of a folder is left out."""
-        path = self._spelled(prefix + name)
-        name = name.lower() if self._ignore_case else name
-        for place, for_files, for_folders in self._files:
-            rule = (for_folders if folder else for_files).match(path[len(place) :], name)
-            if rule:
-                return None if rule.negated else rule
+        spelled = self.above + path[len(self.place) :]
+        for batch in self.batches:
+            if (found := batch.match(spelled if batch.on_path else name)) and found.lastindex:
+                return batch.rules[found.lastindex - 1]
         return None
 
-    def with_file(self, prefix: str, text: str, source: str) -> Ignores:
-        rules = parse(text, source, ignore_case=self._ignore_case)
-        if not rules:
-            return self
-        added = copy(self)
-        added._count(rules, source)
-        for_files = RuleTable([rule for rule in rules if not rule.folders_only])
-        added._files = ((self._spelled(prefix), for_files, RuleTable(rules)), *self._files)
-        return added
 
-    def _count(self, rules: list[Rule], source: str) -> None:
-        globs = [rule for rule in rules if _is_glob(rule)]
-        self._globs += len(globs)
-        self._glob_chars += sum(len(_whole(rule)) for rule in globs)
-        if self._globs > MAX_GLOBS or self._glob_chars > MAX_GLOB_CHARS:
-            limits = f"{MAX_GLOBS:,} rules or {MAX_GLOB_CHARS:,} characters"
-            raise UnusableIgnoreFileError(source, f"with it, more than {limits} with wildcards hold here")
+@dataclass(frozen=True, slots=True)
+class Ignores:
+    """The rules of one kind of ignore file that hold in a folder and below; the deepest file comes first."""
 
-    def _spelled(self, path: str) -> str:
-        """Return a path as the rules know it."""
-        path = self._base + path[len(self._top) :]
-        return path.lower() if self._ignore_case else path
+    files: tuple[_File, ...] = ()
+    rules: int = 0
+    chars: int = 0
+
+    def ignored(self, prefix: str, name: str) -> Rule | None:
+        """Return the rule by which an entry of a folder is left out; the name of a folder ends in a slash."""
+        path = prefix + name
+        rule = next((rule for file in self.files if (rule := file.match(path, name))), None)
+        return rule if rule and not rule.negated else None
+
+    def with_file(self, prefix: str, text: str, source: str, above: str) -> Ignores:
+        lines = text.removeprefix("\ufeff").split("\n")
+        rules = [rule for line in lines if (rule := _rule(line, source))]
+        count, chars = self.rules + len(rules), self.chars + sum(len(rule.regex) for rule in rules)
+        if count > MAX_RULES or chars > MAX_RULE_CHARS:
+            limits = f"{MAX_RULES:,} rules or {MAX_RULE_CHARS:,} characters"
+            raise UnusableIgnoreFileError(source, f"with it, more than {limits} hold here")
+        return Ignores((_File(prefix, above, _batches(rules)), *self.files), count, chars)
+
+
+def _batches(rules: list[Rule]) -> list[_Batch]:
+    """Return rules as regexes, the last ones first."""
+    runs = (list(run) for _, run in groupby(reversed(rules), lambda rule: rule.on_path))
+    return [_Batch(run[at : at + _BATCH]) for run in runs for at in range(0, len(run), _BATCH)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,40 +137,29 @@ class Rules:
     cover: Rule | None = None
     """Git's rule that leaves out the folder itself; it was entered for the tracked files in it."""
 
-    def ignored(self, prefix: str, name: str, folder: bool) -> Rule | None:
-        """Return the rule by which an entry of a folder is left out."""
-        rule = self._gits(prefix, name, folder)
-        if rule and self.tracked(f"{prefix}{name}/" if folder else prefix + name):
-            rule = None
-        return rule or (self.own.ignored(prefix, name, folder) if self.own else None)
+    def ignored(self, prefix: str, name: str) -> Rule | None:
+        """Return the rule by which an entry of a folder is left out; the name of a folder ends in a slash."""
+        gits = None if self.tracked(prefix + name) else self._gits(prefix, name)
+        return gits or self.own.ignored(prefix, name)
 
     def entering(self, prefix: str, name: str) -> Rules:
         """Return the rules that hold below an entry that is a folder."""
-        cover = self._gits(prefix, name, True)
+        cover = self._gits(prefix, name)
         return replace(self, cover=cover) if cover else self
 
-    def _gits(self, prefix: str, name: str, folder: bool) -> Rule | None:
-        return self.cover or (self.git.ignored(prefix, name, folder) if self.git else None)
+    def _gits(self, prefix: str, name: str) -> Rule | None:
+        return self.cover or self.git.ignored(prefix, name)
 
-    def with_file(self, prefix: str, text: str, source: str, *, own: bool) -> Rules:
+    def with_file(self, prefix: str, text: str, source: str, *, own: bool, above: str = "") -> Rules:
         if own:
-            return replace(self, own=self.own.with_file(prefix, text, source))
-        return replace(self, git=self.git.with_file(prefix, text, source))
+            return replace(self, own=self.own.with_file(prefix, text, source, above))
+        return replace(self, git=self.git.with_file(prefix, text, source, above))
 
 
-def parse(text: str, source: str, *, ignore_case: bool = False) -> list[Rule]:
-    """Return the rules of an ignore file; UnusableIgnoreFileError if they are too many."""
-    rules: list[Rule] = []
-    for line in text.removeprefix("\ufeff").split("\n"):
-        rule = _rule(line, source, len(rules), ignore_case=ignore_case)
-        if rule:
-            rules.append(rule)
-        if len(rules) > MAX_RULES:
-            raise UnusableIgnoreFileError(source, f"it has more than {MAX_RULES:,} rules")
-    return rules
+NO_RULES = Rules(Ignores(), Ignores(), lambda _: False)
 
 
-def _rule(line: str, source: str, rank: int, *, ignore_case: bool) -> Rule | None:
+def _rule(line: str, source: str) -> Rule | None:
     """Return one line as git reads it; None for a comment or what cannot match."""
     line = _without_trailing_spaces(line.removesuffix("\r"))
     if not line or line.startswith("#"):
@@ -244,34 +167,25 @@ def _rule(line: str, source: str, rank: int, *, ignore_case: bool) -> Rule | Non
     if len(line) > MAX_PATTERN_CHARS:
         raise UnusableIgnoreFileError(source, f"a rule has more than {MAX_PATTERN_CHARS:,} characters")
     body = line.removeprefix("!")
-    glob = nfc(body.removesuffix("/"))
-    folder, name = _split(glob.lower() if ignore_case else glob)
-    if "" in glob.removeprefix("/").split("/") or not _is_readable(folder, name):
+    glob, on_path = _split(nfc(body.removesuffix("/")))
+    if "" in glob.split("/"):
         return None
-    return Rule(folder, name, body != line, body.endswith("/"), rank, f"{source}: {line}")
-
-
-def _split(glob: str) -> tuple[str | None, str]:
-    if "/" not in glob:
-        return None, glob
-    folder, _, name = glob.removeprefix("/").rpartition("/")
-    if name == "**":
-        return f"{folder}/**" if folder else None, "*"
-    return None if folder == "**" else folder, name
-
-
-def _is_glob(rule: Rule) -> bool:
-    is_ending = rule.folder is None and _ENDING.fullmatch(rule.name)
-    return bool(_MAGIC.search(_whole(rule)) and not is_ending)
-
-
-def _is_readable(folder: str | None, name: str) -> bool:
-    """Compile a rule; as with git, one that cannot be read matches nothing."""
     try:
-        path_regex(f"{folder or ''}/{name}", anchored=True)
-    except InvalidPatternError:
-        return False
-    return True
+        regex = path_regex(glob, anchored=True) + ("/" if body.endswith("/") else "/?")
+    except InvalidPatternError:  # as with git, it matches nothing
+        return None
+    return Rule(regex, on_path, body != line, f"{source}: {line}")
+
+
+def _split(glob: str) -> tuple[str, bool]:
+    """Return a glob of paths or, where the name of an entry alone decides, that of a name."""
+    on_path, glob = "/" in glob, glob.removeprefix("/")
+    if not on_path or glob == "**":
+        return glob, False
+    if glob.endswith("/**"):
+        glob += "/*"  # what is below the folder, but not the folder
+    folder, _, name = glob.rpartition("/")
+    return (name, False) if folder == "**" else (glob, True)
 
 
 def _without_trailing_spaces(line: str) -> str:
@@ -283,40 +197,33 @@ def _without_trailing_spaces(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _OuterFile:
-    """An ignore file outside a root, and the folder of the repository that it applies to."""
+    """An ignore file outside a root, and the folder that its rules begin at."""
 
     path: Path
-    applies_to: str
+    folder: Path
     own: bool = False
     in_tree: bool = True
     """Whether it lies in the working tree, where git follows no links either."""
 
 
-def rules_above(root: Path, *, ignore_case: bool, respect_gitignore: bool) -> Rules:
+def rules_above(root: Path, *, respect_gitignore: bool) -> Rules:
     """Return the rules that hold at a root before its own; UnusableIgnoreFileError if one cannot be known."""
-    checkout = checkout_around(root)
-    base = _folder_in_repository(root, checkout)
-    above = Ignores(ignore_case=ignore_case)
-    rules = Rules(above, above, _tracked_at(root, ignore_case=ignore_case))
-    for file in _outer_files(root, checkout):
+    rules = Rules(Ignores(), Ignores(), _tracked_at(root))
+    for file in _outer_files(root, checkout_around(root)):
         text = _text_of(file, root) if file.own or respect_gitignore else None
         if text:
-            rules = rules.with_file(file.applies_to, text, _shown(file.path, root), own=file.own)
-    return replace(rules, git=rules.git.below("", base), own=rules.own.below("", base))
+            above = f"{root.relative_to(file.folder).as_posix()}/".removeprefix("./")
+            rules = rules.with_file("", text, _shown(file.path, root), own=file.own, above=above)
+    return rules
 
 
-def _tracked_at(root: Path, *, ignore_case: bool) -> Tracked:
-    """Return the function that tells what git tracks below a root; git is asked when it is first called."""
-
-    @lru_cache(maxsize=1)
-    def known() -> frozenset[str]:
-        paths = tracked_below(root) or frozenset()
-        return frozenset(map(str.lower, paths)) if ignore_case else paths
-
-    def tracked(path: str) -> bool:
-        return (path.lower() if ignore_case else path) in known()
-
-    return tracked
+def _tracked_at(root: Path) -> Tracked:
+    """Return the function that tells what git tracks below a root."""
+    known = tracked_below(root) or frozenset()
+    if not IGNORES_CASE:
+        return known.__contains__
+    lower = frozenset(map(str.lower, known))
+    return lambda path: path.lower() in lower
 
 
 def tracked_below(root: Path) -> frozenset[str] | None:
@@ -367,21 +274,14 @@ def state_above(root: Path) -> tuple[object, ...]:
 def _outer_files(root: Path, checkout: Path | None) -> Iterator[_OuterFile]:
     """Yield the files in the order in which git reads them: a later one outranks those before it."""
     if excludes := global_excludes():
-        yield _OuterFile(excludes, "", in_tree=False)
+        yield _OuterFile(excludes, checkout or root, in_tree=False)
     if checkout is None:
         return
     if excludes := exclude_file(checkout):
-        yield _OuterFile(excludes, "", in_tree=False)
-    between = [folder for folder in root.parents if folder.is_relative_to(checkout)]
-    for folder in reversed(between):
-        applies_to = _folder_in_repository(folder, checkout)
-        yield _OuterFile(folder / GITIGNORE, applies_to)
-        yield _OuterFile(folder / OWN_IGNORE, applies_to, own=True)
-
-
-def _folder_in_repository(folder: Path, checkout: Path | None) -> str:
-    """Return a folder as the rules of its repository know it: with a trailing slash, empty for the top."""
-    return f"{folder.relative_to(checkout).as_posix()}/".removeprefix("./") if checkout else ""
+        yield _OuterFile(excludes, checkout, in_tree=False)
+    for folder in reversed([folder for folder in root.parents if folder.is_relative_to(checkout)]):
+        yield _OuterFile(folder / GITIGNORE, folder)
+        yield _OuterFile(folder / OWN_IGNORE, folder, own=True)
 
 
 def _text_of(file: _OuterFile, root: Path) -> str | None:

@@ -26,8 +26,8 @@ from findspot.discover.checkouts import GIT
 from findspot.discover.file_content import BINARY_EXTENSIONS, extension
 from findspot.discover.ignore import (
     MAX_IGNORE_BYTES,
+    NO_RULES,
     OWN_IGNORE,
-    Ignores,
     Rules,
     UnusableIgnoreFileError,
     rules_above,
@@ -125,7 +125,7 @@ def walk(root: Path, settings: DiscoverSettings, check: Callable[[], None] | Non
     """Return all files of a project; `check` is called before each folder and file, and may raise to stop."""
     with Folder.open(root) as top:
         walker = _Walker(top, root, settings, check)
-        walker.enter(top, "", walker.no_rules)
+        walker.enter(top, "", NO_RULES)
     found = walker.found
     if not found.files:
         found.notes += _notes_on_rules_above(found.skips)
@@ -149,7 +149,7 @@ def look(root: Path, path: str, settings: DiscoverSettings, *, into_folders: boo
         return Discovery(skips=[Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")])
     with Folder.open(root) as top:
         walker = _Walker(top, root, settings, None, into_folders=into_folders)
-        walker.enter(top, "", walker.no_rules, parts)
+        walker.enter(top, "", NO_RULES, parts)
     return walker.found
 
 
@@ -164,7 +164,6 @@ class _Walker:
         into_folders: bool = True,
     ) -> None:
         self.found = Discovery()
-        self.no_rules = Rules(Ignores(), Ignores(), lambda _: False)
         self._root = root
         self._into_folders = into_folders
         self._check = check or (lambda: None)
@@ -252,7 +251,7 @@ class _Walker:
             return Skip(shown, SkipReason.DENIED, FINDSPOTS_OWN)
         if self._exclude and self._exclude.matches(shown):
             return Skip(shown, SkipReason.EXCLUDED)
-        rule = rules.ignored(prefix, name, folder)
+        rule = rules.ignored(prefix, shown[len(prefix) :])
         if rule:
             return Skip(shown, SkipReason.GITIGNORED, rule.source)
         if not folder:
@@ -302,7 +301,7 @@ class _Walker:
             self.found.skips.append(_failure(path, error))
             return
         with inner:
-            self.enter(inner, path, rules.entering(prefix, nfc(name)), parts)
+            self.enter(inner, path, rules.entering(prefix, f"{nfc(name)}/"), parts)
 
     def _rules_in(self, folder: Folder, prefix: str, names: list[str], rules: Rules) -> Rules | Skip:
         """Return the rules that hold in a folder: those from above, and its own; a Skip if it is no part of
@@ -318,7 +317,7 @@ class _Walker:
         try:
             if not prefix:
                 root, respect = Path(os.path.realpath(self._root)), self._settings.respect_gitignore
-                rules = rules_above(root, ignore_case=IGNORES_CASE, respect_gitignore=respect)
+                rules = rules_above(root, respect_gitignore=respect)
             return self._with_files(folder, prefix, names, rules)
         except UnusableIgnoreFileError as error:
             return Skip(prefix or "./", SkipReason.IGNORE_FILE, str(error))
