@@ -105,7 +105,7 @@ def _keywords(chunk: Chunk) -> str:
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer each job with its outcome, in order, until the input ends; a new setup may come between jobs."""
+    """Answer each job of each batch with its outcome, in order, until the input ends."""
     setup: Setup = pickle.load(source)
     embedder = embedder_of(setup)
     gc.freeze()  # what was imported is no garbage
@@ -113,14 +113,11 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     sink.flush()
     while True:
         try:
-            jobs: list[Job] | Setup = pickle.load(source)
+            before, (setup, jobs) = setup, pickle.load(source)
         except EOFError:
             return
-        if isinstance(jobs, Setup):
-            if (jobs.provider, jobs.revision) != (setup.provider, setup.revision):
-                embedder = embedder_of(jobs)
-            setup = jobs
-            continue
+        if (before.provider, before.revision) != (setup.provider, setup.revision):
+            embedder = embedder_of(setup)
         with memory_given_back():  # or each worker would keep what its largest files took
             for job in jobs:
                 limit_time(file_limit_s(job.file.size))

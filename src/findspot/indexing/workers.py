@@ -110,6 +110,9 @@ class Workers(Protocol):
         """Return a pool of about that many workers."""
 
 
+Batches = queue.SimpleQueue[tuple[Setup, list[Job]] | None]
+"""What workers take their work from; None ends the one that takes it."""
+
 Answers = queue.SimpleQueue[tuple["WorkerProcess", Outcome | None]]
 """Each outcome with the worker it came from; None when the worker will say no more."""
 
@@ -132,46 +135,21 @@ class Death(Enum):
 
 
 class WorkerProcess:
-    """A process, the jobs it has been given, and the two threads that talk to it.
+    """A process, the jobs it has been given, and the thread that talks to it.
 
-    Both directions have a thread: a worker that hangs with its pipe full must not hold up the
-    indexing process, which is the one to notice.
+    The indexing process waits for no pipe: it is the one to notice a worker that hangs.
     """
 
-    def __init__(self, setup: Setup, answers: Answers) -> None:
+    def __init__(self, setup: Setup, batches: Batches, answers: Answers) -> None:
         with TemporaryFile() as errors:
             self._process = start_python(_CODE, errors)
             self._errors = os.dup(errors.fileno())
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._is_stuck = False
         self.jobs: deque[Job] = deque()
         self.ready = False
-        self._given = 0
         self._heard = time.monotonic()
-        self._outbox: queue.SimpleQueue[object] = queue.SimpleQueue()
-        self._outbox.put(setup)
-        self._threads = (
-            threading.Thread(target=self._write, args=(self._process.stdin,), daemon=True),
-            threading.Thread(target=self._read, args=(self._process.stdout, answers), daemon=True),
-        )
-        for thread in self._threads:
-            thread.start()
-
-    def prepare(self, setup: Setup) -> None:
-        """Use another setup for the jobs that follow."""
-        self._outbox.put(setup)
-
-    @property
-    def is_spare(self) -> bool:
-        return self.ready and not self.jobs and self._given <= KEPT_FILES
-
-    def give(self, jobs: list[Job]) -> None:
-        if not self.jobs:
-            self._heard = time.monotonic()
-        self.jobs.extend(jobs)
-        self._given += len(jobs)
-        self._outbox.put(jobs)
+        self._thread = threading.Thread(target=self._talk, args=(setup, batches, answers), daemon=True)
+        self._thread.start()
 
     def end_if_stuck(self, blocked_s: float) -> None:
         """Kill a process that has something to do and has not answered for so long.
@@ -204,30 +182,32 @@ class WorkerProcess:
     def close(self) -> None:
         self._process.kill()
         self._process.wait()
-        self._outbox.put(None)
-        for thread in self._threads:
-            thread.join()
+        self._thread.join()
         os.close(self._errors)
 
-    def _write(self, pipe: IO[bytes]) -> None:
-        with contextlib.suppress(OSError), pipe:  # a dead worker is noticed by its reader
-            while (value := self._outbox.get()) is not None:
-                pickle.dump(value, pipe, pickle.HIGHEST_PROTOCOL)
-                pipe.flush()
-
-    def _read(self, pipe: IO[bytes], answers: Answers) -> None:
-        with contextlib.suppress(Exception), pipe:  # whatever cannot be read is the end of it
-            while not self.ready:  # what others print while Python starts comes before
-                line = pipe.readline()
-                if not line:
-                    break
-                self.ready = line == READY
+    def _talk(self, setup: Setup, batches: Batches, answers: Answers) -> None:
+        """Start with a setup, then take batches and hand on their outcomes until the process ends."""
+        to_process, from_process = self._process.stdin, self._process.stdout
+        assert to_process is not None
+        assert from_process is not None
+        with contextlib.suppress(Exception), to_process, from_process:  # what cannot be read is the end of it
+            _send(setup, to_process)
+            # What others print while Python starts comes before.
+            self.ready = any(line == READY for line in iter(from_process.readline, b""))
+            while self.ready and (batch := batches.get()) is not None:
                 self._heard = time.monotonic()
-            while self.ready:
-                outcome = pickle.load(pipe)
-                self._heard = time.monotonic()
-                answers.put((self, outcome))
+                self.jobs.extend(batch[1])
+                _send(batch, to_process)
+                for _ in batch[1]:
+                    outcome = pickle.load(from_process)
+                    self._heard = time.monotonic()
+                    answers.put((self, outcome))
         answers.put((self, None))
+
+
+def _send(value: object, pipe: IO[bytes]) -> None:
+    pickle.dump(value, pipe, pickle.HIGHEST_PROTOCOL)
+    pipe.flush()
 
 
 BLOCKED_S = 1_800.0
@@ -241,38 +221,46 @@ blamed for it."""
 
 _BATCH_FILES = 16
 _BATCH_BYTES = 256 * 1024
-_AHEAD = 2
-_MOST_AHEAD = 16
-"""Batches a worker has at hand: enough for the time that a commit takes, during which none are given. Near
-the end there are fewer, so that all workers end together.
-"""
+_AHEAD = 16
+"""Batches that wait for each worker: enough for the time that a commit takes, during which none are made."""
 
 _TICK_S = 0.1
 
 
 class WorkerPool:
-    """As many workers as there is work for, ended with the pool."""
+    """As many workers as there is work for, which take it in batches, ended with the pool."""
 
     def __init__(self, setup: Setup, size: int, blocked_s: float = BLOCKED_S) -> None:
-        self.setup = setup
-        self._size = max(1, size)
+        self.prepare(setup, size)
         self._blocked_s = blocked_s
+        self._batches: Batches = queue.SimpleQueue()
         self._answers: Answers = queue.SimpleQueue()
         self.workers: list[WorkerProcess] = []
         self._failed_starts = 0
+        self._given = self._pending = 0
+        self._last: list[Job] = []
+        """What workers died at: it is tried once more when all else is done."""
+
+    def prepare(self, setup: Setup, size: int) -> None:
+        """Take up the setup of the next run, and how many workers it may have."""
+        self._setup, self._size = setup, max(1, size)
 
     def run(
         self, jobs: Iterable[Job], cancel: CancelToken, idle: Callable[[], None] = nothing
     ) -> Iterator[Outcome]:
         """Yield the outcome of every job, in the order they finish; call `idle` while none comes."""
-        work = _Work(jobs)
-        waiting = True
+        coming = batches_of(jobs)
         while True:
             cancel.check()
-            if waiting:
-                waiting = self._fill(work)
-            if not any(worker.jobs for worker in self.workers) and not waiting:
-                return
+            while self._batches.qsize() < _AHEAD * self._size and (batch := next(coming, None)):
+                self._give(batch)
+            if not self._pending:
+                if not self._last:
+                    return
+                for job in self._last:
+                    self._give([job])
+                self._last = []
+            self._start_workers()
             if self._answers.empty():  # else it is this process that is behind, embedding perhaps
                 for worker in self.workers:
                     worker.end_if_stuck(self._blocked_s)
@@ -281,39 +269,40 @@ class WorkerPool:
             except queue.Empty:
                 idle()
                 continue
-            waiting = True
             if outcome is not None:
                 worker.jobs.popleft()
+                self._pending -= 1
                 self._failed_starts = 0
                 yield outcome
             elif worker in self.workers:
-                yield from self._bury(worker, work)
-
-    def prepare(self, setup: Setup, size: int) -> None:
-        """Take up the setup of the next run, and how many workers it may have."""
-        self._size = max(1, size)
-        if setup != self.setup:
-            self.setup = setup
-            for worker in self.workers:
-                worker.prepare(setup)
+                yield from self._bury(worker)
 
     def keep_one(self) -> None:
-        """End all workers but one that has nothing to do, and has not grown large."""
-        spare = next((worker for worker in self.workers if worker.is_spare), None)
-        if spare:
-            self.workers.remove(spare)
-        self.close()
-        if spare:
-            self.workers.append(spare)
+        """End all workers but one, or that one too where they have read so much that it has grown large."""
+        if self._given > KEPT_FILES:
+            self.close()
+        for _ in self.workers[1:]:
+            self._batches.put(None)
 
     def close(self) -> None:
         for worker in self.workers:
             worker.kill()
+            self._batches.put(None)
         for worker in self.workers:
             worker.close()
         self.workers.clear()
 
-    def _bury(self, worker: WorkerProcess, work: _Work) -> Iterator[Outcome]:
+    def _give(self, jobs: list[Job]) -> None:
+        self._batches.put((self._setup, jobs))
+        self._given += len(jobs)
+        self._pending += len(jobs)
+
+    def _start_workers(self) -> None:
+        idle = sum(not worker.jobs for worker in self.workers)
+        for _ in range(min(self._size - len(self.workers), self._batches.qsize() - idle)):
+            self.workers.append(WorkerProcess(self._setup, self._batches, self._answers))
+
+    def _bury(self, worker: WorkerProcess) -> Iterator[Outcome]:
         """Close a worker that died: the file it was at is to blame, the others are for the next one.
 
         That file is tried once more, last, and without a parser where the parser may be why. Where memory was
@@ -327,13 +316,15 @@ class WorkerPool:
             self._size = max(1, self._size // 2)
         if not worker.ready:
             self._count_failed_start(death, last_words)
-        elif worker.jobs:
+        self._pending -= len(worker.jobs)
+        if worker.jobs:
             job = worker.jobs.popleft()
             if job.again:
                 yield _lost(job, death)
             else:
-                work.last.append(replace(job, again=True, unparsed=death is not Death.MEMORY))
-        work.again.extend(worker.jobs)
+                self._last.append(replace(job, again=True, unparsed=death is not Death.MEMORY))
+        for job in worker.jobs:
+            self._give([job])
 
     def _count_failed_start(self, death: Death, why: str) -> None:
         self._failed_starts += 1
@@ -347,50 +338,6 @@ class WorkerPool:
             f"{self._failed_starts} workers in a row ended before they were ready",
             hint="If Findspot was just upgraded, start it again; else reinstall it.",
         )
-
-    def _fill(self, work: _Work) -> bool:
-        """Give work to workers that have little; False when there is no more to give."""
-        while True:
-            enough = work.files_at_hand(self._size)
-            busy = [w for w in self.workers if len(w.jobs) > enough]
-            if len(busy) >= self._size:
-                return True
-            batch = work.next()
-            if batch is None:
-                return False
-            self._idlest().give(batch)
-
-    def _idlest(self) -> WorkerProcess:
-        if len(self.workers) < self._size and all(w.jobs for w in self.workers):
-            self.workers.append(WorkerProcess(self.setup, self._answers))
-        return min(self.workers, key=lambda worker: len(worker.jobs))
-
-
-class _Work:
-    """What is still to be given to workers, the next batches of it known beforehand."""
-
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        self._batches = batches_of(jobs)
-        self._coming: deque[list[Job]] = deque()
-        self.again: deque[Job] = deque()
-        """What a worker that died was given, and did not come to."""
-        self.last: deque[Job] = deque()
-        """What workers died at."""
-
-    def files_at_hand(self, workers: int) -> int:
-        """Return the number of files with which a worker needs no more for now."""
-        while len(self._coming) < _MOST_AHEAD * workers and (batch := next(self._batches, None)):
-            self._coming.append(batch)
-        ahead = max(_AHEAD, len(self._coming) // workers)
-        return (ahead - 1) * _BATCH_FILES // 2
-
-    def next(self) -> list[Job] | None:
-        """Return the next batch, a single file where one is tried again; None when there is no more."""
-        if self.again:
-            return [self.again.popleft()]
-        if self._coming:
-            return self._coming.popleft()
-        return [self.last.popleft()] if self.last else None
 
 
 def _lost(job: Job, death: Death) -> Rejected:
