@@ -48,6 +48,7 @@ HELD_BACK = {"empty", "symlink"}
 """There is nothing in them to index, or it is indexed under its own name."""
 DENIALS = ("No definition named", "No indexed file")
 """What must not be said of a name or a file that the index itself gave."""
+NOWHERE = "ThisNameIsNowhere"
 OFF_TOPIC = ("how do I bake sourdough bread", "where is the stripe webhook verified", "退款期限")
 
 
@@ -203,6 +204,8 @@ class Library:
                 yield f"{aim} {path}", partial(self._relation, aim, path)
         for text in OFF_TOPIC:
             yield f"research {text}", partial(self._project.research, text)
+        for aim in (Aim.CALLERS, Aim.CALLEES, Aim.USES, Aim.IMPACT, Aim.TESTS, Aim.IMPORTERS):
+            yield f"{aim} {NOWHERE}", partial(self._nowhere, aim)
         for focus in Focus:
             yield f"focus {focus}", partial(self._project.research, "how is it built", focus=focus)
         for depth in range(1, 6):
@@ -213,6 +216,11 @@ class Library:
         if found.summary.startswith(DENIALS):
             self._failures.append(f"library {aim} {symbol}: {found.summary}")
         return found
+
+    def _nowhere(self, aim: Aim) -> None:
+        found = self._project.research(Inquiry(relation=aim, symbol=NOWHERE))
+        if found.nodes:
+            self._failures.append(f"library {aim} {NOWHERE}: {found.summary}")
 
     def _map(self, depth: int) -> object:
         with self._project.reader() as reader:

@@ -228,7 +228,7 @@ class Engine:
 
     def gathered(self, folder: Path, roots: Iterable[Path], here: Path | None = None) -> Workspace | None:
         """Return some projects as a workspace, asked from inside one of them; None where there are none."""
-        if not (members := by_name(roots)):
+        if not (members := by_name(roots, folder)):
             return None
         own = next((name for name, root in members.items() if root == here), None)
         return Workspace(folder, members, self.project, lambda: self._settings_of(folder), own)

@@ -41,7 +41,7 @@ from findspot.core.model import (
     SkipReason,
     Strength,
 )
-from findspot.core.paths import SCHEME, Roots, expanded, stat_of
+from findspot.core.paths import SCHEME, Roots, expanded, inside_of, stat_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
 from findspot.dependencies.package import Dependency, normalised
@@ -109,7 +109,7 @@ class Workspace:
 
     def chosen(self, wanted: str) -> Workspace | None:
         """Return the members that a name or a glob of names means; None where it means none."""
-        names = [name for name in self.members if name == wanted] or [
+        names = [name for name in self.members if wanted in (name, name.rpartition("/")[2])] or [
             name for name in self.members if fnmatch.fnmatch(name.lower(), wanted.lower())
         ]
         members = {name: self.members[name] for name in names}
@@ -172,8 +172,8 @@ class Workspace:
         if self.here:
             results = self.only().search(query, wanted, client)
             return replace(results, warning=_joined(results.warning, self._elsewhere(query, results)))
-        name = (query.similar_to or "").partition("/")[0]
-        asked = replace(self, members={name: self.members[name]}) if name in self.members else self
+        alike = [name for name in self.members if inside_of(name, query.similar_to or "")]
+        asked = replace(self, members={name: self.members[name] for name in alike}) if alike else self
         answers, fits, left_out = asked._answers(first_page(query))
         notes = [f"{name}: {each.warning}" for name, each in answers.items() if each.warning and each.hits]
         warnings = [left_out, *notes[:_FEW]]
@@ -246,8 +246,7 @@ class Workspace:
         given = path.removeprefix("./")
         if expanded(given).is_absolute():
             given = self.roots.spelled(Path(os.path.normpath(expanded(given)))) or ""
-        name, _, inside = given.partition("/")
-        named = [(name, inside)] if name in self.members and inside else []
+        named = [(name, inside) for name in self.members if (inside := inside_of(name, given))]
         places = [*named, *((member, given) for member in self.members)]
         stats = {each: stat_of(self.members[each[0]] / each[1].partition(":")[0]) for each in places}
         there = [each for each, found in stats.items() if found and ("/" in given or S_ISREG(found.st_mode))]
@@ -460,9 +459,10 @@ def _inside(name: str, query: Query) -> Query:
 
 def inner_glob(name: str, pattern: str) -> str:
     """Return a glob for the paths of a member; one that names members by its first part loses that part."""
-    first, slash, rest = pattern.removeprefix("./").partition("/")
-    names_member = slash and "**" not in first and fnmatch.fnmatchcase(name, first)
-    return f"{{{pattern},{rest}}}" if names_member and rest else pattern
+    parts, depth = pattern.removeprefix("./").split("/"), name.count("/") + 1
+    first, rest = "/".join(parts[:depth]), "/".join(parts[depth:])
+    names_member = rest and "**" not in first and fnmatch.fnmatchcase(name, first)
+    return f"{{{pattern},{rest}}}" if names_member else pattern
 
 
 def _prefixed(name: str, places: Sequence[Any], *ids: str) -> tuple[Any, ...]:

@@ -100,7 +100,8 @@ def test_all_members_answer_and_paths_begin_with_their_names(workspace: Workspac
     assert (workspace.roots / hits[0].path).is_file()
     assert workspace.search(Query("renderCart")).hits[0].path == "web/cart.js"
     found = workspace.search(Query("return", mode=Mode.REGEX)).hits
-    assert {hit.project for hit in found} == {"api", "web", "tool"}
+    assert {hit.project for hit in found} == {"api", "web", "team/tool"}
+    assert all((workspace.folder / hit.path).is_file() for hit in found)
     assert [hit.path for hit in workspace.search(Query("log", corpus="docs")).hits] == ["api/docs/guide.md"]
 
 
@@ -112,15 +113,17 @@ def test_pages_follow_each_other(workspace: Workspace) -> None:
 
 def test_a_name_or_a_glob_narrows_it(workspace: Workspace) -> None:
     assert list(chosen.members) == ["web"] if (chosen := workspace.chosen("WEB")) else False
-    assert list(chosen.members) == ["api", "tool"] if (chosen := workspace.chosen("[at]*")) else False
+    assert list(chosen.members) == ["api", "team/tool"] if (chosen := workspace.chosen("[at]*")) else False
+    assert list(chosen.members) == ["team/tool"] if (chosen := workspace.chosen("tool")) else False
     assert workspace.chosen("nothing*") is None
-    found = workspace.search(Query("return", mode=Mode.REGEX, path_filter="api/**")).hits
-    assert {hit.project for hit in found} == {"api"}
+    for pattern, name in (("api/**", "api"), ("team/tool/**", "team/tool")):
+        found = workspace.search(Query("return", mode=Mode.REGEX, path_filter=pattern)).hits
+        assert {hit.project for hit in found} == {name}
 
 
 def test_relations_are_asked_of_the_member_that_defines_the_symbol(workspace: Workspace) -> None:
     findings = workspace.research(Inquiry(relation=Aim.CALLEES, symbol="run_everything"))
-    assert findings.nodes[0].path == "tool/run.py"
+    assert findings.nodes[0].path == "team/tool/run.py"
 
 
 def test_members_that_cannot_answer_are_named(workspace: Workspace, engine: Engine, tmp_path: Path) -> None:
@@ -239,7 +242,9 @@ def test_context_of_a_path_that_is_nowhere_is_an_error(workspace: Workspace) -> 
 
 def test_architecture_says_which_member_it_describes(workspace: Workspace) -> None:
     findings = workspace.research(Inquiry("how is it built", focus=Focus.ARCHITECTURE))
-    assert re.search(r"This is about '\w+' alone\. Ask others by name: \w+, \w+\.", str(findings.warning))
+    assert re.search(
+        r"This is about '[\w/]+' alone\. Ask others by name: [\w/]+, [\w/]+\.", str(findings.warning)
+    )
 
 
 def test_a_folder_of_repositories_stands_for_them(
@@ -249,7 +254,7 @@ def test_a_folder_of_repositories_stands_for_them(
     (tmp_path / "mine/.findspot.json").write_text(json.dumps({"roots": ["group"]}))
     for name in ("one", "two"):
         repository(tmp_path / f"mine/group/{name}")
-    assert list(engine.workspace(tmp_path / "mine").members) == ["one", "two"]
+    assert list(engine.workspace(tmp_path / "mine").members) == ["group/one", "group/two"]
     group = engine.workspace(tmp_path / "mine/group")
     engine.project(group.folder).update()  # an index without a file
     assert list(engine.workspace(group.folder).members) == ["one", "two"]

@@ -333,6 +333,13 @@ _NOWHERE = ".findspot-unknown-root"
 """Where the paths of a root that is not configured any more would be: no such folder is ever made."""
 
 
+def inside_of(name: str, path: str) -> str | None:
+    """Return the rest of a path that begins with the name of a member; None of another one."""
+    if path == name:
+        return ""
+    return path[len(name) + 1 :] if path.startswith(f"{name}/") else None
+
+
 @dataclass(frozen=True, slots=True)
 class Roots:
     """Where indexed paths are on disk."""
@@ -341,12 +348,17 @@ class Roots:
     """The folder that the project is known by; its only root, unless others are named."""
     named: tuple[tuple[str, Path], ...] = ()
 
+    def has_named(self, path: str) -> bool:
+        """Return whether a path begins with the name of a member."""
+        return any(inside_of(name, path) is not None for name, _ in self.named)
+
     def holding(self, path: str) -> tuple[Path, str]:
         if not self.named:
             return self.project, path
-        name, _, inside = path.partition("/")
-        folder = next((folder for known, folder in self.named if known == name), None)
-        return (self.project / _NOWHERE, path) if folder is None else (folder, inside)
+        for name, folder in self.named:
+            if (inside := inside_of(name, path)) is not None:
+                return folder, inside
+        return self.project / _NOWHERE, path
 
     def __truediv__(self, path: str) -> Path:
         folder, inside = self.holding(path)

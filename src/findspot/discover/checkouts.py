@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import check_exhausted, read_below
 from findspot.core.languages import language_of, row
-from findspot.core.paths import is_denied
+from findspot.core.paths import is_denied, path_below
 from findspot.discover.root_folder import nfc, spelled_out
 
 GIT = ".git"
@@ -160,17 +160,24 @@ def holds_code(folder: Path) -> bool:
     return any(row(language_of(name)).grammar for name in files)
 
 
-def by_name(folders: Iterable[Path]) -> dict[str, Path]:
-    """Return folders by their names; of two with the same name, the later one has that of its parent too."""
+def by_name(folders: Iterable[Path], inside: Path | None = None) -> dict[str, Path]:
+    """Return folders by their names: below `inside` their paths from there, so that what is printed can be
+    opened. Elsewhere, of two with the same name, the later one has that of its parent too.
+    """
     named: dict[str, Path] = {}
     for folder in dict.fromkeys(folders):
-        name = spelled_out(nfc(folder.name)) or "root"
+        below = path_below(inside, folder) if inside else None
+        name = "/".join(map(_spelled, below.split("/"))) if below else _spelled(folder.name) or "root"
         if name in named:
-            name = f"{spelled_out(nfc(folder.parent.name))}-{name}"
+            name = f"{_spelled(folder.parent.name)}-{name}"
         while name in named:
             name += "-2"
         named[name] = folder
     return named
+
+
+def _spelled(name: str) -> str:
+    return spelled_out(nfc(name))
 
 
 _SCHEMES = ("https", "http", "ssh", "git", "git+ssh", "ssh+git", "git+https")

@@ -137,7 +137,7 @@ def _named(engine: Engine, given: str, path: Path, exact: bool, roots: list[Path
     around = _worked_in(engine, roots)
     if is_name and around and (chosen := around.chosen(given)):
         return Target(chosen, given)
-    if around and given.partition("/")[0] in dict(around.roots.named):
+    if around and around.roots.has_named(given):
         path = around.roots / given
     try:
         by_address = named_folder(given, engine.repositories()) if repository_address(given) else None
