@@ -2,8 +2,9 @@
 
 Each test process has one such parent. For every start it forks a copy, which gets the command line, folder,
 environment and streams that a new process would have, and runs the entry point of the installed command.
-Nothing of one start reaches the next. What a copy cannot have is started as usual: other programs, variables
-that Python or a library reads while it is loaded, and systems other than Linux.
+Nothing of one start reaches the next. Each copy has such a parent of its own, for the processes that read
+files and commits. What a copy cannot have is started as usual: other programs, variables that Python or a
+library reads while it is loaded, and systems other than Linux.
 
 `FINDSPOT_TEST_STARTS=new make test-all` starts every process as a user does.
 """
@@ -19,6 +20,7 @@ import inspect
 import io
 import json
 import os
+import runpy
 import signal
 import socket
 import subprocess
@@ -33,16 +35,16 @@ INSTALLED = str(Path(sys.executable).with_name("findspot.exe" if os.name == "nt"
 _ENVIRONMENT = dict(os.environ)
 _IS_WARM = sys.platform == "linux" and _ENVIRONMENT.get("FINDSPOT_TEST_STARTS") != "new"
 _READ_WHILE_LOADING = ("PYTHON", "LD_", "LC_", "LANG", "OPENBLAS_", "OMP_", "MALLOC_")
-_PR_SET_CHILD_SUBREAPER = 36
+_KNOWN = [*sys.path] if __name__ == "__main__" else []
+"""Where a copy finds modules anyway; it names all of these folders to what it starts."""
+_WORKERS = "findspot.indexing.worker", "findspot.history.commit_worker"
+_PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 15, 36
+NAME = "warm parent"
+"""Of the processes that only start others."""
 
 
-class Popen(subprocess.Popen[Any]):
-    """A process like any other, which starts warm where it can, and ends with a test that fails beside it."""
-
-    def __exit__(self, kind: type[BaseException] | None, *others: Any) -> None:
-        if kind is not None:
-            self.kill()  # else its end would be waited for
-        super().__exit__(kind, *others)
+class _Popen(subprocess.Popen[Any]):
+    """A process like any other, which starts warm where it can."""
 
     def _execute_child(self, *options: Any) -> None:
         names = list(inspect.signature(super()._execute_child).parameters)  # type: ignore[misc]
@@ -63,6 +65,15 @@ class Popen(subprocess.Popen[Any]):
         self._close_pipe_fds(*options[names.index("p2cread") : names.index("errwrite") + 1])  # type: ignore[attr-defined]
 
 
+class Popen(_Popen):
+    """One that ends with a test that fails beside it."""
+
+    def __exit__(self, kind: type[BaseException] | None, *others: Any) -> None:
+        if kind is not None:
+            self.kill()  # else its end would be waited for
+        super().__exit__(kind, *others)
+
+
 @contextlib.contextmanager
 def for_libraries() -> Iterator[None]:
     """Let libraries start processes warm, too."""
@@ -76,18 +87,24 @@ def for_libraries() -> Iterator[None]:
 
 def _is_plain(given: Mapping[str, Any]) -> bool:
     """Return whether nothing is asked for that only a new process has."""
-    if isinstance(given["args"], str) or list(given["args"])[:1] != [INSTALLED]:
+    if isinstance(given["args"], str) or not _is_ours(list(given["args"])):
         return False
     plain = {"umask": -1, "process_group": -1, "pass_fds": ()}
     named = ("executable", "preexec_fn", "shell", "gid", "gids", "uid", *plain)
     return all(given[name] in (plain.get(name), None, False) for name in named)
 
 
+def _is_ours(command: list[str]) -> bool:
+    if command[:2] == [sys.executable, "-P"]:
+        return any(worker in command[3] for worker in _WORKERS)
+    return command[:1] == [INSTALLED]
+
+
 def _loading(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that only a new process can heed."""
     named = {name: value for name, value in environment.items() if name.startswith(_READ_WHILE_LOADING)}
     folders = [folder for folder in _folders(environment) if not _is_hook(Path(folder))]
-    return named | {"PYTHONPATH": os.pathsep.join(folders)}
+    return named | {"PYTHONPATH": os.pathsep.join(folder for folder in folders if folder not in _KNOWN)}
 
 
 def _folders(environment: Mapping[str, str]) -> list[str]:
@@ -101,47 +118,58 @@ def _is_hook(folder: Path) -> bool:
 
 
 class _Parent:
-    """The loaded process, as the test process sees it."""
+    """The loaded process, as a process sees it that starts others."""
 
-    def __init__(self) -> None:
-        own, theirs = socket.socketpair()
-        command = [sys.executable, "-P", __file__, str(theirs.fileno())]
-        self._process = subprocess.Popen(
-            command,
-            pass_fds=[theirs.fileno()],
-            env=_ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-        theirs.close()
-        self._socket = own
-        self._answers = own.makefile()
+    def __init__(self, starts: socket.socket) -> None:
+        self._socket = starts
+        self._answers = starts.makefile()
         self._lock = threading.Lock()
-        self._prctl = ctypes.CDLL(None).prctl
-        atexit.register(self._close)
 
     def start(self, request: dict[str, Any], descriptors: list[int]) -> int:
         """Start a copy, which becomes a child of this process, and return its process number."""
         message = json.dumps(request).encode()
         with self._lock:
-            self._prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            _prctl(_PR_SET_CHILD_SUBREAPER, 1)
             socket.send_fds(self._socket, [len(message).to_bytes(8, "big")], descriptors)
             self._socket.sendall(message)
             answer = self._answers.readline()
-            self._prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+            _prctl(_PR_SET_CHILD_SUBREAPER, 0)
         assert answer, "the parent of warm processes ended"
         assert answer.strip(), "the copy ended before it began; see its standard error"
         return int(answer)
 
-    def _close(self) -> None:
+    def close(self) -> None:
         self._socket.close()
         self._answers.close()
-        self._process.wait()
+
+
+_GIVEN: list[_Parent] = []
+"""In a copy, its own."""
+
+
+def _parent() -> _Parent:
+    return _GIVEN[0] if _GIVEN else _started_parent()
 
 
 @functools.cache
-def _parent() -> _Parent:
-    return _Parent()
+def _started_parent() -> _Parent:
+    own, theirs = socket.socketpair()
+    process = subprocess.Popen(
+        [sys.executable, "-P", __file__, str(theirs.fileno())],
+        pass_fds=[theirs.fileno()],
+        env=_ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    theirs.close()
+    parent = _Parent(own)
+    atexit.register(process.wait)
+    atexit.register(parent.close)
+    return parent
+
+
+def _prctl(option: int, value: int | bytes) -> None:
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _load() -> None:
@@ -150,25 +178,35 @@ def _load() -> None:
 
     for module in sorted({module for module, _ in COMMANDS.values()}):
         import_module(f"findspot.serve.cli.{module}")
-    for module in ("project", "serve.mcp.http_server", "resident.sessions", "serve.web.page_server"):
+    for module in (
+        "project",
+        "serve.mcp.http_server",
+        "resident.sessions",
+        "serve.web.page_server",
+        "indexing.worker",
+        "history.commit_worker",
+    ):
         import_module(f"findspot.{module}")
     with contextlib.suppress(ImportError):
         import_module("lance_namespace")  # nearly all that lancedb takes to import; the rest starts threads
 
 
-def _serve_starts(starts: socket.socket) -> None:
-    """Fork a copy for each request; return in the copy."""
+def _serve_starts(starts: socket.socket) -> list[str]:
+    """Fork a copy for each request; return its command in the copy."""
+    _prctl(_PR_SET_NAME, NAME.encode())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     while True:
         size, descriptors, _, _ = socket.recv_fds(starts, 8, 3)
         if not size:
-            sys.exit()
+            os._exit(0)
         message = b""
         while len(message) < int.from_bytes(size, "big"):
             message += starts.recv(1 << 20)
         numbers, number = os.pipe()
         if middle := os.fork():
             os.close(number)
-            os.waitpid(middle, 0)  # its child, an orphan now, has become the test process's
+            os.waitpid(middle, 0)  # its child, an orphan now, has become that of the process that asked
             for descriptor in descriptors:
                 os.close(descriptor)
             starts.sendall(os.read(numbers, 32) or b"\n")
@@ -178,16 +216,34 @@ def _serve_starts(starts: socket.socket) -> None:
         else:
             os.close(numbers)
             starts.close()
-            _become(json.loads(message), descriptors)
+            request = json.loads(message)
+            if request["session"]:
+                os.setsid()
+            command: list[str] = request["arguments"]
+            if command[0] == INSTALLED and (nested := _serve_nested_starts([number, *descriptors])):
+                return nested
+            _become(request, descriptors)
             os.write(number, b"%d\n" % os.getpid())
             os.close(number)
-            return
+            return command
+
+
+def _serve_nested_starts(opened: list[int]) -> list[str]:
+    """Fork a parent for what this copy starts; return the command in what that one starts."""
+    own, theirs = socket.socketpair()
+    if os.fork():
+        theirs.close()
+        _GIVEN.append(_Parent(own))
+        subprocess.Popen = _Popen  # type: ignore[misc]
+        return []
+    own.close()
+    for descriptor in opened:
+        os.close(descriptor)
+    return _serve_starts(theirs)
 
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> None:
     """Take over the command line, streams, folder and environment of a request."""
-    if request["session"]:
-        os.setsid()
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
@@ -199,7 +255,9 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
         sys.path.insert(0, str(folder))
         sys.modules.pop("sitecustomize", None)
         import_module("sitecustomize")
+    _prctl(_PR_SET_NAME, b"findspot")
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = _opened(number, getattr(sys, name))
         setattr(sys, name, stream)
@@ -220,11 +278,17 @@ def _opened(number: int, like: Any) -> io.TextIOWrapper:
     )
 
 
+def _run(command: list[str]) -> None:
+    if command[0] == INSTALLED:
+        import_module("findspot.__main__").main()
+    elif command[2] == "-c":
+        exec(command[3], {"__name__": "__main__"})
+    else:
+        sys.argv = command[3:]
+        runpy.run_module(command[3], run_name="__main__", alter_sys=True)
+
+
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _load()
     gc.freeze()
-    _serve_starts(socket.socket(fileno=int(sys.argv[1])))
-    from findspot.__main__ import main
-
-    sys.exit(main())
+    _run(_serve_starts(socket.socket(fileno=int(sys.argv[1]))))

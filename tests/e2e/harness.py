@@ -21,6 +21,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
+import warm_start
 from e2e.wire import Watched, Wire
 from warm_start import INSTALLED, Popen
 
@@ -267,7 +268,7 @@ class Pipe:
         for task in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
             with contextlib.suppress(OSError):  # a thread that ended this moment
                 found += map(int, task.read_text().split())
-        return found
+        return [pid for pid in found if Path(f"/proc/{pid}/comm").read_text().strip() != warm_start.NAME]
 
     def _read(self) -> None:
         assert self.process.stdout is not None
