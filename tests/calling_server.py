@@ -6,10 +6,12 @@ stdout and stderr), crash (exits with 3), grow (a new tool, and list_changed), c
 ignores SIGTERM; its pid), cancelled (how many calls were), length (of `text`), half (a text cut inside a
 character, which is also logged), deep (nested 50,000 times), invalid (no content), refuse (an error with a
 code and data), environ, roots (those of the client), asking (listed to clients that can be asked), research
-(a task; `steps`, and `ask` to ask in between), cancelled_tasks.
+(a task; `steps`, and `ask` to ask in between), cancelled_tasks, add (`a` and `b`; needs both), count (three
+steps of progress), wait (the same, without an answer), erase (may destroy something), plain (without hints).
 
 Arguments: `offers` has resources, prompts and instructions too, `bad-start` exits at once, `silent` reads
-nothing, `deaf` ignores the end of its input and SIGTERM.
+nothing, `deaf` ignores the end of its input and SIGTERM. `log=FILE` gets a line for each call, when it begins
+or is cancelled.
 """
 
 from __future__ import annotations
@@ -29,12 +31,16 @@ ANSWERS: dict[int, Any] = {}
 ANSWERED = threading.Condition()
 ADDED: list[str] = []
 CANCELLED: list[Any] = []
+CALLED: dict[Any, str] = {}
 NAMES = [
     "echo", "content", "structured", "failing", "hang", "block", "ask", "large", "chatty",
     "crash", "grow", "child", "cancelled", "length",
     "half", "deep", "invalid", "refuse", "environ", "roots", "research",
-    "cancelled_tasks",
+    "cancelled_tasks", "add", "count", "wait", "erase", "plain",
 ]  # fmt: skip
+HINTS = {"add": {"destructiveHint": False}, "erase": {"destructiveHint": True}, "plain": None}
+"""Of tools that do not only read."""
+LOG = next((word.partition("=")[2] for word in sys.argv if word.startswith("log=")), os.devnull)
 TASKS: dict[str, dict[str, Any]] = {}
 CLIENT: dict[str, Any] = {}
 CANCELLED_TASKS: list[str] = []
@@ -44,6 +50,11 @@ def send(**message: Any) -> None:
     with LOCK:
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         sys.stdout.flush()
+
+
+def log(line: str) -> None:
+    with open(LOG, "a") as file:  # noqa: PTH123
+        file.write(line + "\n")
 
 
 def text(value: str) -> dict[str, Any]:
@@ -74,7 +85,10 @@ def content() -> dict[str, Any]:
     }
 
 
-def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  # noqa: PLR0912
+def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any] | None:  # noqa: PLR0912
+    """Return the result of a call; None if it never has one."""
+    if name == "hang":
+        return None
     if name == "cancelled":
         return text(str(len(CANCELLED)))
     if name == "echo":
@@ -114,6 +128,16 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
         ADDED.append(arguments["name"])
         send(method="notifications/tools/list_changed")
         return text("grown")
+    if name in ("count", "wait"):
+        for step in (1, 2, 3):
+            report = {"progressToken": token, "progress": step, "total": 3, "message": f"step {step}"}
+            send(method="notifications/progress", params=report)
+        return text("counted") if name == "count" else None
+    if name == "add":
+        total = arguments["a"] + arguments["b"]
+        return {**text(str(total)), "structuredContent": {"status": total, "code": None}}
+    if name in HINTS:
+        return text(f"{name} {arguments}")
     if name == "child":
         code = "import signal; signal.signal(15, signal.SIG_IGN); print(flush=True); signal.pause()"
         child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
@@ -124,7 +148,12 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
 
 
 def tool(name: str) -> dict[str, Any]:
-    described: dict[str, Any] = {"name": name, "inputSchema": {"type": "object"}}
+    described: dict[str, Any] = {"name": name, "description": f"Tool {name}."}
+    described["annotations"] = HINTS.get(name, {"readOnlyHint": True})
+    described["inputSchema"] = {"type": "object", "properties": {}}
+    if name == "add":
+        whole = {"type": "integer"}
+        described["inputSchema"] |= {"properties": {"a": whole, "b": whole}, "required": ["a", "b"]}
     if name == "half":
         described["description"] = HALF
     if name == "research":
@@ -211,9 +240,8 @@ def handle(message: dict[str, Any]) -> None:
     elif method.startswith("tasks/") or (method == "tools/call" and "task" in params):
         handle_task(number, method, params)
     elif method == "tools/call":
-        name = params["name"]
-        if name == "hang":
-            return
+        name = CALLED[number] = params["name"]
+        log(name)
         if name == "deep":
             with LOCK:
                 nested = "[" * 50_000 + "]" * 50_000
@@ -232,7 +260,9 @@ def handle(message: dict[str, Any]) -> None:
             send(id=number, error={"code": -32602, "message": f"Unknown tool: {name}"})
             return
         token = params.get("_meta", {}).get("progressToken")
-        send(id=number, result=call(name, params.get("arguments") or {}, token))
+        result = call(name, params.get("arguments") or {}, token)
+        if result is not None:
+            send(id=number, result=result)
     else:
         send(id=number, error={"code": -32601, "message": "Method not found"})
 
@@ -259,6 +289,7 @@ def main() -> None:
                 ANSWERED.notify_all()
         elif message["method"] == "notifications/cancelled":
             CANCELLED.append(message["params"]["requestId"])
+            log(f"{CALLED.get(CANCELLED[-1])} cancelled")
         elif "id" in message:
             threading.Thread(target=handle, args=(message,), daemon=True).start()
     if "deaf" in sys.argv:
