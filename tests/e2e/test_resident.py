@@ -11,12 +11,13 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import calling_server
 import findspot
 from e2e.harness import PATIENCE_S, Pipe, is_running, until
 from e2e.sample import make_large, make_sample
@@ -73,30 +74,37 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         yield made
 
 
-def test_the_first_client_starts_it_and_all_share_it(house: House, tmp_path: Path) -> None:
+def test_clients_of_a_home_share_it_and_each_is_answered_about_its_own_folder(
+    house: House, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    (other / "planets.py").write_text("def orbit_of_mars():\n    return 687\n")
     assert house.status()["running"] is False
     assert house.run("index").code == 0
     first = house.pid
-    with house.pipe() as one, house.pipe() as other:
-        for client in (one, other):
-            client.initialize()
-            assert client.values("search_code", query="verify a password")["results"]
+    with house.pipe() as here, house.pipe(other) as there:
+        for pipe in (here, there):
+            pipe.initialize()
+            assert pipe.values("index_codebase", path=".", confirm=True)["status"] == "success"
+        assert here.values("get_index_status")["projectPath"] == str(house.shop)
+        assert there.values("get_index_status")["projectPath"] == str(other)
+        (found,) = there.values("search_code", query="orbit_of_mars")["results"]
+        assert found["path"] == "planets.py"
         about = house.status()
         assert about["pid"] == first
         assert [client["command"] for client in about["clients"]] == ["serve", "serve"]
-        assert about["projects"] == [str(house.shop)]
+        assert sorted(about["projects"]) == sorted(map(str, (house.shop, other)))
+        watched = house.run("service", "status").out.partition("watches")[2].splitlines()
+        assert sorted(map(str.strip, watched)) == sorted(map(str, (house.shop, other)))
     assert is_running(first)
 
 
 def test_two_doors_at_once_start_one(house: House) -> None:
-    pipes = [house.pipe() for _ in range(4)]
-    try:
-        for pipe in pipes:
+    with ExitStack() as opened:
+        for pipe in [opened.enter_context(house.pipe()) for _ in range(4)]:
             pipe.initialize()
         until(lambda: [pid for pid in _residents(house.home) if is_running(pid)] == [house.pid])
-    finally:
-        for pipe in pipes:
-            pipe.__exit__()
 
 
 def _residents(home: Path) -> list[int]:
@@ -111,23 +119,7 @@ def _residents(home: Path) -> list[int]:
     return found
 
 
-def test_each_client_is_answered_about_its_own_folder(house: House, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    (other / ".git").mkdir(parents=True)
-    (other / "planets.py").write_text("def orbit_of_mars():\n    return 687\n")
-    with house.pipe() as here, house.pipe(other) as there:
-        for pipe in (here, there):
-            pipe.initialize()
-            assert pipe.values("index_codebase", path=".", confirm=True)["status"] == "success"
-        assert here.values("get_index_status")["projectPath"] == str(house.shop)
-        assert there.values("get_index_status")["projectPath"] == str(other)
-        (found,) = there.values("search_code", query="orbit_of_mars")["results"]
-        assert found["path"] == "planets.py"
-        watched = house.run("service", "status").out.partition("watches")[2].splitlines()
-        assert sorted(map(str.strip, watched)) == sorted(map(str, (house.shop, other)))
-
-
-def test_toolsets_are_those_of_each_client(shared: House) -> None:
+def test_options_are_those_of_each_client(shared: House) -> None:
     with shared.pipe() as all_tools, shared.pipe(None, "--toolsets", "documents", "--read-only") as few:
         names = []
         for pipe in (all_tools, few):
@@ -136,15 +128,12 @@ def test_toolsets_are_those_of_each_client(shared: House) -> None:
         assert "search_code" in names[0]
         assert "search_code" not in names[1]
         assert names[1]
-
-
-def test_wrong_options_are_refused_by_name(shared: House) -> None:
     with shared.pipe(None, "--toolsets", "nonsense") as pipe:
         assert pipe.ended() == 2
         assert "nonsense" in "".join(pipe.errors)
 
 
-def test_commands_print_the_same_through_the_door(shared: House) -> None:
+def test_commands_do_the_same_through_the_door(shared: House) -> None:
     for command in (
         ("search", "verify a password", "--json"),
         ("callers", "verify_password"),
@@ -161,22 +150,15 @@ def test_commands_print_the_same_through_the_door(shared: House) -> None:
             here.err,
         ), command
         assert there.out or there.err
+    with shared.program.start("search", "-", "--json", stdin=subprocess.PIPE, env=SHARED) as process:
+        out, _ = process.communicate("verify a password", timeout=PATIENCE_S)
+    assert json.loads(out)["results"]
+    declined = shared.program.on_terminal("reindex", answers={"Continue?": "n\n"}, env=SHARED)
+    assert (declined.code, "nothing was changed" in declined.err) == (1, True)
 
 
 def _without_times(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if "TimeMs" not in line)
-
-
-def test_standard_input_is_read_through_the_door(shared: House) -> None:
-    with shared.program.start("search", "-", "--json", stdin=subprocess.PIPE, env=SHARED) as process:
-        out, _ = process.communicate("verify a password", timeout=PATIENCE_S)
-    assert json.loads(out)["results"]
-
-
-def test_a_question_is_asked_at_the_door(shared: House) -> None:
-    declined = shared.program.on_terminal("reindex", answers={"Continue?": "n\n"}, env=SHARED)
-    assert declined.code == 1
-    assert "nothing was changed" in declined.err
 
 
 def test_a_stopped_command_stops_its_work(house: House, tmp_path: Path) -> None:
@@ -294,13 +276,6 @@ def _search_with(folder: Path, house: House) -> dict[str, Any]:
     return answer
 
 
-def test_the_socket_is_its_owners_alone(shared: House) -> None:
-    assert shared.run("status").code in (0, 3)
-    folder = shared.home / "service"
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE((folder / "socket").stat().st_mode) == 0o600
-
-
 def test_a_variable_that_shapes_an_index_must_be_the_same_for_all(house: House) -> None:
     assert house.run("index").code == 0
     with house.pipe() as pipe:
@@ -313,12 +288,15 @@ def test_a_variable_that_shapes_an_index_must_be_the_same_for_all(house: House) 
     assert house.run("index", FINDSPOT_SECRET_SCAN="off").code == 0
 
 
-def test_clients_that_say_nothing_or_nonsense_keep_nobody_waiting(shared: House) -> None:
+def test_the_socket_is_its_owners_and_nonsense_on_it_keeps_nobody_waiting(shared: House) -> None:
     assert shared.run("status").code == 0
+    folder = shared.home / "service"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "socket").stat().st_mode) == 0o600
     held = []
     for said in (b"", b"nonsense\n", b"{}\n", b'{"environ": {}}\n', b"[" * 10_000):
         client = socket.socket(socket.AF_UNIX)
-        client.connect(str(shared.home / "service" / "socket"))
+        client.connect(str(folder / "socket"))
         client.sendall(said)
         held.append(client)
     assert shared.run("search", "verify a password", "--json").json["results"]
@@ -332,44 +310,28 @@ def test_a_client_that_does_not_read_keeps_nobody_waiting(shared: House) -> None
         other.initialize()
         os.kill(hung.process.pid, signal.SIGSTOP)
         for number in range(200):
-            hung.send_line(
-                json.dumps(
-                    {"jsonrpc": "2.0", "id": f"h{number}", "method": "tools/list", "params": {}}
-                ).encode()
-            )
+            asked = {"jsonrpc": "2.0", "id": f"h{number}", "method": "tools/list", "params": {}}
+            hung.send_line(json.dumps(asked).encode())
         assert other.values("search_code", query="verify a password")["results"]
         os.kill(hung.process.pid, signal.SIGCONT)
 
 
-ECHO = """
-import os, sys
-sys.path.insert(0, {tests!r})
-from mcp.server.mcpserver import MCPServer
-server = MCPServer("echo")
-@server.tool()
-def whose() -> str:
-    "Tell whose server this is."
-    return os.environ.get("WHOSE", "nobody's") + " " + str(os.getpid())
-server.run()
-"""
-
-
-def test_started_servers_have_the_environment_of_their_own_client(house: House, tmp_path: Path) -> None:
-    script = tmp_path / "echo.py"
-    script.write_text(ECHO.format(tests=str(tmp_path)))
-    entry = {"command": sys.executable, "args": [str(script)], "env": {"WHOSE": "${WHOSE}"}}
+def test_started_servers_have_the_environment_of_their_own_client(house: House) -> None:
+    entry = {"command": sys.executable, "args": [calling_server.__file__], "env": {"WHOSE": "${WHOSE}"}}
     (house.shop / ".mcp.json").write_text(json.dumps({"mcpServers": {"echo": entry}}))
     assert house.run("tools", "index", "--yes", WHOSE="the indexer").code == 0
     said = []
     with house.pipe(WHOSE="Ada") as ada, house.pipe(WHOSE="Bob") as bob:
         for pipe in (ada, bob):
             pipe.initialize()
-            answer = pipe.call("call_tool", name="echo__whose", arguments={}, confirm=True)
-            assert not answer.get("isError"), answer
-            said.append(answer["content"][0]["text"].split())
+            environ, echo = (
+                json.loads(pipe.call("call_tool", name=f"echo__{tool}")["content"][0]["text"])
+                for tool in ("environ", "echo")
+            )
+            said.append((environ["WHOSE"], echo["pid"]))
     assert [name for name, _ in said] == ["Ada", "Bob"]
     assert said[0][1] != said[1][1]
-    until(lambda: not any(is_running(int(pid)) for _, pid in said))
+    until(lambda: not any(is_running(pid) for _, pid in said))
 
 
 def test_a_command_whose_process_dies_is_answered_here(house: House) -> None:

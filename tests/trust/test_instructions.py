@@ -1,4 +1,4 @@
-"""Assistants are told of the tools that they have, and that what is found is material."""
+"""Assistants are told of the tools that they have, cheaply, and that what is found is material."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from pathlib import Path
 
 from e2e.harness import Pipe
 from findspot.core.settings import TOOLSETS
+from findspot.search.token_budget import token_count
 from findspot.serve.mcp.server import instructions
 from findspot.serve.mcp.tools import all_tools
 
 from .conftest import MakeFolder
 
+MAX_TOKENS = 2_500
+MAX_PROJECT_TOKENS = 1_500
+ALWAYS_LOADED = {"search_code", "code_context"}
 CODE = {"pyproject.toml": "[project]\nname = 'shop'\n", "pay.py": "def pay():\n    pass\n"}
 
 
@@ -33,20 +37,31 @@ def test_instructions_name_what_is_offered_and_nothing_else() -> None:
                 assert "toon" not in told
 
 
-def test_a_server_tells_what_it_offers(make: MakeFolder, home: Path) -> None:
-    """documents A5, security 18; what errors recommend, and `--read-only` (protocol MISSING)."""
+def test_a_server_tells_what_it_offers_at_a_small_price(make: MakeFolder, home: Path) -> None:
+    """documents A5, security 18; what errors recommend, and `--read-only` (protocol MISSING).
+
+    Field notes: clients defer tools, and each listed tool costs tokens in every conversation.
+    """
     project = make(CODE)
-    sets = json.dumps(["catalogue", "documents"])
-    with Pipe(home, project, FINDSPOT_TOOLSETS=sets) as pipe:
+    with Pipe(home, project) as pipe:
         told = pipe.initialize()["instructions"]
-        offered = {tool["name"] for tool in pipe.result("tools/list", {})["tools"]}
-        assert named_in(told) == offered
-        assert {"search_tools", "search_index"} <= offered
+        costs = {}
+        for tool in pipe.result("tools/list", {})["tools"]:
+            seen = {key: tool[key] for key in ("name", "description", "inputSchema")}
+            costs[tool["name"]] = token_count(json.dumps(seen, ensure_ascii=False, separators=(",", ":")))
+            if tool["name"] in ALWAYS_LOADED:
+                assert tool["_meta"] == {"anthropic/alwaysLoad": True}
+            else:
+                assert list(tool["_meta"]) == ["anthropic/searchHint"]
+                assert 10 < len(tool["_meta"]["anthropic/searchHint"]) < 80
+        of_project = {tool.name for tool in all_tools() if tool.toolset == "project"}
+        assert named_in(told) == set(costs) >= of_project
+        assert sum(costs.values()) < MAX_TOKENS
+        assert sum(cost for name, cost in costs.items() if name in of_project) < MAX_PROJECT_TOKENS
         assert pipe.result("prompts/list", {})["prompts"] == []
         assert pipe.error("prompts/get", {"name": "no_such"}) == -32602
     with Pipe(home, project, "--read-only") as pipe:
         told = pipe.initialize()["instructions"]
-        assert "index_codebase" not in told
         offered = {tool["name"] for tool in pipe.result("tools/list", {})["tools"]}
         assert named_in(told) == offered
         assert "search_code" in offered
