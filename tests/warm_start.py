@@ -250,11 +250,7 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    sys.argv = list(request["arguments"])
-    for folder in filter(_is_hook, map(Path, _folders(os.environ))):
-        sys.path.insert(0, str(folder))
-        sys.modules.pop("sitecustomize", None)
-        import_module("sitecustomize")
+    sys.argv, sys.orig_argv = list(request["arguments"]), list(request["arguments"])
     _prctl(_PR_SET_NAME, b"findspot")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -279,6 +275,10 @@ def _opened(number: int, like: Any) -> io.TextIOWrapper:
 
 
 def _run(command: list[str]) -> None:
+    for folder in filter(_is_hook, map(Path, _folders(os.environ))):
+        sys.path.insert(0, str(folder))
+        sys.modules.pop("sitecustomize", None)
+        import_module("sitecustomize")
     if command[0] == INSTALLED:
         import_module("findspot.__main__").main()
     elif command[2] == "-c":

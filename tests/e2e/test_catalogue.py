@@ -77,19 +77,14 @@ def found(server: Connection, query: str, /, **arguments: Any) -> list[str]:
 
 def test_these_tools_are_offered_in_order(server: Connection) -> None:
     assert list(server.tools) == ["search_tools", "get_tool", "call_tool"], (
-        "also before a server is agreed to"
+        "before a server is agreed to"
     )
-    for tool in list(server.tools.values())[:2]:
-        assert tool.title
-        assert tool.description
-        assert tool.icons
-        assert tool.annotations
+    search, get, _ = server.tools.values()
+    for tool in (search, get):
+        assert all((tool.title, tool.description, tool.icons))
+        assert tool.annotations is not None
         assert tool.annotations.read_only_hint
         assert "required" not in (tool.output_schema or {})
-
-
-def test_schemas(server: Connection) -> None:
-    search, get = server.tools["search_tools"], server.tools["get_tool"]
     properties = search.input_schema["properties"]
     assert list(properties) == ["query", "mode", "top_k", "threshold", "server"]
     assert search.input_schema["required"] == ["query"]
@@ -138,7 +133,7 @@ def test_every_mode(server: Connection, mode: str, query: str, score: float | No
     assert first["score"] == score if score is not None else 0.4 < first["score"] < 1
 
 
-def test_counts_and_limits(server: Connection) -> None:
+def test_counts_limits_and_one_server(server: Connection) -> None:
     assert len(found(server, "numbered")) == 10
     assert found(server, "numbered", top_k=2, mode="bm25") == ["many__numbered_00", "many__numbered_01"], (
         "ties by name"
@@ -148,9 +143,6 @@ def test_counts_and_limits(server: Connection) -> None:
     assert answer["warning"] == "top_k was lowered from 500 to its maximum of 50."
     assert found(server, "city read", threshold=1) == []
     assert found(server, "numbered", top_k="3") == found(server, "numbered", top_k=3)
-
-
-def test_one_server(server: Connection) -> None:
     assert found(server, "a", mode="regex", server="weather") == ["weather__get_forecast"]
     code, text = server.refusal("search_tools", query="a", server="elsewhere")
     assert (code, text) == ("INVALID_ARGUMENT", "There is no server 'elsewhere' in the catalogue.")
@@ -181,21 +173,14 @@ def test_what_is_refused(server: Connection, arguments: dict[str, Any], text: st
     assert server.refusal("search_tools", **arguments) == ("INVALID_ARGUMENT", text)
 
 
-def test_an_invalid_pattern_says_where(server: Connection) -> None:
+def test_patterns_are_checked_bounded_and_never_hang(server: Connection) -> None:
+    """A matcher that backtracks would take years for the last two."""
     result = server.call("search_tools", query="read(file", mode="regex")
     assert text_of(result) == "The search pattern 'read(file' is invalid. Please check the syntax."
     assert getattr(result.content[1], "text", None) == "Wrong at character 5: unclosed group."
-
-
-def test_a_pattern_has_a_limit(server: Connection) -> None:
     assert server.refusal("search_tools", query="x" * 2_001, mode="regex")[0] == "INVALID_PATTERN"
-    assert found(server, "x" * 2_000, mode="regex") == []
-
-
-def test_a_catastrophic_pattern_does_not_hang(server: Connection) -> None:
-    """A matcher that backtracks would take years for each."""
-    assert found(server, "(a+)+$", mode="regex") == []
-    assert found(server, "(.*.*)*=.*", mode="regex") == []
+    for pattern in ("x" * 2_000, "(a+)+$", "(.*.*)*=.*"):
+        assert found(server, pattern, mode="regex") == []
 
 
 def test_one_tool_in_full(server: Connection) -> None:
@@ -207,9 +192,6 @@ def test_one_tool_in_full(server: Connection) -> None:
     assert answer == {"tool": expected, "serverName": "filesystem"}
     small = server.values("get_tool", name="weather__get_forecast")["tool"]
     assert set(small) == {"name", "description", "inputSchema"}
-
-
-def test_a_tool_that_is_not_there(server: Connection) -> None:
     result = server.call("get_tool", name="filesystem__raed_file")
     assert result.is_error
     assert text_of(result) == "Tool not found: filesystem__raed_file"
@@ -217,28 +199,33 @@ def test_a_tool_that_is_not_there(server: Connection) -> None:
     assert server.refusal("get_tool") == ("INVALID_ARGUMENT", "Missing required argument: name")
 
 
-def test_without_a_catalogue(connect: Connect, tmp_path: Path) -> None:
+def test_a_catalogue_is_missing_made_damaged_mended_and_joined_by_the_users(
+    connect: Connect, tmp_path: Path
+) -> None:
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    index = root / ".please" / "mcp" / "index.json"
     settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
-    with connect(tmp_path, home=tmp_path / "findspot", env=settings) as connection:
+    with connect(root, home=tmp_path / "findspot", env=settings) as connection:
         for name, arguments in (("search_tools", {"query": "x"}), ("get_tool", {"name": "x"})):
             result = connection.call(name, **arguments)
             assert result.is_error
             assert result.structured_content["code"] == "INDEX_NOT_FOUND"  # type: ignore[index]
             assert text_of(result) == "There is no tool catalogue yet."
             assert "findspot tools index" in result.content[1].text  # type: ignore[union-attr]
-
-
-def test_a_damaged_catalogue_is_named_and_mended(connect: Connect, tmp_path: Path) -> None:
-    root = make(tmp_path / "project", tmp_path)
-    settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
-    with connect(root, home=tmp_path / "findspot", env=settings) as connection:
-        (root / ".please" / "mcp" / "index.json").write_text('{"tools": [')
-        code, text = connection.refusal("search_tools", query="read")
-        assert code == "INDEX_CORRUPT"
-        assert text.startswith(f"The tool catalogue {root}/.please/mcp/index.json cannot be read: ")
-        (root / ".please" / "mcp" / "index.json").unlink()
         make(root, tmp_path)
         assert found(connection, "read")[0] == "filesystem__read_file"
+        index.write_text('{"tools": [')
+        code, text = connection.refusal("search_tools", query="read")
+        assert code == "INDEX_CORRUPT"
+        assert text.startswith(f"The tool catalogue {index} cannot be read: ")
+        index.unlink()
+        make(root, tmp_path)
+        make(tmp_path, tmp_path, [{"name": "knit", "description": "Knit a jumper."}], "own.json")
+        assert found(connection, "jumper")[0] == "own__knit"
+        assert found(connection, "read")[0] == "filesystem__read_file"
+        with pytest.raises(MCPError, match="Unknown tool: search_code"):
+            connection.portal.call(connection.client.call_tool, "search_code", {"query": "x"})
 
 
 def test_a_catalogue_without_vectors_or_with_another_models(connect: Connect, tmp_path: Path) -> None:
@@ -259,20 +246,3 @@ def test_a_catalogue_without_vectors_or_with_another_models(connect: Connect, tm
         path.write_text(path.read_text().replace('"embeddingRevision": "', '"embeddingRevision": "other-'))
         assert connection.refusal("search_tools", query="read", mode="embedding")[0] == "MODEL_MISMATCH"
         assert found(connection, "read") == ["filesystem__read_file"]
-
-
-def test_the_users_tools_are_found_beside_the_projects(connect: Connect, tmp_path: Path) -> None:
-    root = make(tmp_path / "project", tmp_path)
-    make(tmp_path, tmp_path, [{"name": "knit", "description": "Knit a jumper."}], "own.json")
-    settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
-    with connect(root, home=tmp_path / "findspot", env=settings) as connection:
-        assert found(connection, "jumper")[0] == "own__knit"
-        assert found(connection, "read")[0] == "filesystem__read_file"
-
-
-def test_another_toolset_does_not_offer_them(connect: Connect, tmp_path: Path) -> None:
-    settings = {"FINDSPOT_TOOLSETS": "project"}
-    with connect(tmp_path, home=tmp_path / "findspot", env=settings) as connection:
-        assert "search_tools" not in connection.tools
-        with pytest.raises(MCPError, match="Unknown tool: get_tool"):
-            connection.portal.call(connection.client.call_tool, "get_tool", {"name": "x"})
