@@ -76,9 +76,7 @@ def found(server: Connection, query: str, /, **arguments: Any) -> list[str]:
 
 
 def test_these_tools_are_offered_in_order(server: Connection) -> None:
-    assert list(server.tools) == ["search_tools", "get_tool", "call_tool"], (
-        "before a server is agreed to"
-    )
+    assert list(server.tools) == ["search_tools", "get_tool", "call_tool"], "before a server is agreed to"
     search, get, _ = server.tools.values()
     for tool in (search, get):
         assert all((tool.title, tool.description, tool.icons))
