@@ -18,7 +18,7 @@ import pytest
 from contents import Contents, contents, put, record
 from findspot.core.errors import IndexNotFoundError, InvalidArgumentError
 from findspot.core.model import Corpus, Skip, SkipReason
-from findspot.publishing import published_store, publisher
+from findspot.publishing import published_store
 from findspot.publishing.published import PublishedIndex, Version
 from findspot.publishing.published_store import PublishedStore
 from findspot.publishing.publisher import Publisher
@@ -220,21 +220,3 @@ def test_tables_of_another_program_are_not_published_over(
     put(machine("builder"), record("a.py", "start"))
     with pytest.raises(InvalidArgumentError, match="another program"):
         Publisher(published).add(version(A), machine("builder"))
-
-
-def test_versions_are_tagged_by_branch_and_commit(
-    published: PublishedIndex, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So that any program can check one out; what a killed publisher left goes with the next tidying."""
-    monkeypatch.setattr(publisher, "_UNTIDY", 1)
-    builder = machine("builder")
-    put(builder, record("a.py", "alpha"))
-    Publisher(published).add(version(A, "feature/x"), builder)
-    (tag,) = published.tables.open(CODE_TABLE).tags.list()  # type: ignore[union-attr]
-    assert tag.startswith("feature-x-aaaaaaaaaaaa-")
-    WritableTables(published.address).tag({"left-over": {CODE_TABLE: 1}})
-    put(builder, record("a.py", "beta"))
-    Publisher(published).add(version(B, at=2), builder)
-    Publisher(published).remove([version(A, "feature/x")])
-    (left,) = published.tables.open(CODE_TABLE).tags.list()  # type: ignore[union-attr]
-    assert left.startswith("main-bbbbbbbbbbbb-")

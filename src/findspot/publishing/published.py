@@ -6,7 +6,6 @@ them. Readers search a version where it lies.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -60,13 +59,6 @@ class Version:
     @property
     def key(self) -> tuple[str, str, str, str]:
         return self.commit, self.branch, self.model, self.pipeline
-
-    @property
-    def tag(self) -> str:
-        """The tag of the tables' versions: the branch, the commit, and a digest of the whole key."""
-        branch = re.sub(r"[^A-Za-z0-9_-]+", "-", self.branch).strip("-")[:60] or "branch"
-        digest = hashlib.sha256("\0".join(self.key).encode()).hexdigest()[:8]
-        return f"{branch}-{self.commit[:12]}-{digest}"
 
 
 @dataclass(frozen=True, slots=True)

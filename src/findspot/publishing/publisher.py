@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import random
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
@@ -106,7 +107,6 @@ class Publisher:
         entry = Entry(version, tables, changes.meta)
         others = [each for each in entries if each.version.key != version.key]
         listed = [asdict(each) for each in (entry, *others)]
-        self._tables.tag({version.tag: tables})
         if not self._tables.exchange(head, Head(head.generation + 1, changes.last_file, listed)):
             raise OvertakenError("another publisher")
         return len(changes.added), changes.sent_bytes
@@ -116,10 +116,12 @@ class Publisher:
         last = Head(head.generation + 1, head.last_file, [asdict(entry) for entry in left])
         if not self._tables.exchange(head, last):
             return False
-        moved = self._tables.tidy({entry.version.tag: entry.tables for entry in left})
-        kept = [replace(entry, tables=_moved(entry.tables, moved)) for entry in left]
-        self._tables.tag({entry.version.tag: entry.tables for entry in kept})
-        listed = [asdict(entry) for entry in kept]
+        needed: dict[str, set[int]] = defaultdict(set)
+        for entry in left:
+            for name, number in entry.tables.items():
+                needed[name].add(number)
+        moved = self._tables.tidy(needed)
+        listed = [asdict(replace(entry, tables=_moved(entry.tables, moved))) for entry in left]
         self._tables.exchange(last, Head(last.generation + 1, last.last_file, listed))
         return True
 

@@ -245,40 +245,23 @@ class WritableTables(Tables):
                 if "already exists" not in f"{error}":
                     raise
 
-    def tidy(self, wanted: Mapping[str, Mapping[str, int]]) -> dict[str, tuple[int, int]]:
-        """Drop the tags that are not wanted, and what no tag and nobody at work needs.
+    def tidy(self, needed: Mapping[str, Collection[int]]) -> dict[str, tuple[int, int]]:
+        """Drop the versions of tables that nobody needs: those that are named, and who is at work, do.
 
         Returns the last version of tables, and the one that has the same rows now, in fewer fragments.
         """
         moved = {}
         for name in TABLES:
-            needed = {tag: tables[name] for tag, tables in wanted.items() if name in tables}
             table = self.open(name)
             if table is None:
                 continue
             with self.translated():
-                for tag in table.tags.list().keys() - needed.keys():
-                    table.tags.delete(tag)
-                last = int(table.version)
-                table.optimize(cleanup_older_than=_age_to_keep(table, set(needed.values())))
+                last, versions = int(table.version), needed.get(name, ())
+                table.optimize(cleanup_older_than=_age_to_keep(table, versions))
                 table.checkout_latest()
-                if last in needed.values():
+                if last in versions:
                     moved[name] = last, int(table.version)
         return moved
-
-    def tag(self, wanted: Mapping[str, Mapping[str, int]]) -> None:
-        """Let each table have these tags, each at a version."""
-        for name in TABLES:
-            table = self.open(name)
-            with self.translated():
-                held = table.tags.list() if table is not None else {}
-                for tag, tables in wanted.items():
-                    if table is None or name not in tables:
-                        continue
-                    if tag not in held:
-                        table.tags.create(tag, tables[name])
-                    elif held[tag]["version"] != tables[name]:
-                        table.tags.update(tag, tables[name])
 
 
 def _age_to_keep(table: Table, needed: Collection[int]) -> timedelta:
