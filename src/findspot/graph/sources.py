@@ -113,10 +113,10 @@ def project_table(snapshot: Snapshot) -> dict[Any, Any]:
     """
     lasting, files = snapshot.memo(_Lasting, lasting=True), snapshot.files
     shape, settings, numbers, table = lasting.project
-    if shape is not files.shape:
+    if shape != files.shape:
         settings = [path for path in files.by_path if _SETTINGS.search(path)]
     now = [files.by_path[path] for path in settings]
-    if shape is not files.shape or numbers != now:
+    if shape != files.shape or numbers != now:
         table = {}
         lasting.project = files.shape, settings, now, table
     return table

@@ -9,9 +9,7 @@ FORMAT_VERSION
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from findspot.core import sqlite
 from findspot.core.errors import IndexFormatError
@@ -179,27 +177,6 @@ def read_meta(db: Connection) -> dict[str, str]:
 
 def write_meta(db: Connection, values: dict[str, str]) -> None:
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
-
-
-class Additions(NamedTuple):
-    """What the last commits did to the table of files: a reader need not read all of it again."""
-
-    since: int
-    """After this generation …"""
-    upto: int
-    """… and up to this one, files were added or replaced, and nothing else happened to them or to skips."""
-    chunks: int
-    """How many chunks the files have."""
-
-    @classmethod
-    def of(cls, meta: Mapping[str, str]) -> Additions | None:
-        """Return what is known of the generation that `meta` names; None after a writer that says nothing."""
-        noted = cls(*map(int, meta["additions"].split())) if "additions" in meta else None
-        return noted if noted and str(noted.upto) == meta.get("generation") else None
-
-    @property
-    def text(self) -> str:
-        return " ".join(map(str, self))
 
 
 JOURNAL_NOTE = "journal"

@@ -6,13 +6,11 @@ All of it belongs to one generation, can be loaded for that generation, and can 
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +20,7 @@ from findspot.core.files import remove_entry
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
 from findspot.core.sqlite import Connection, transaction
-from findspot.store.database import Additions, generation_of, read_meta, write_meta
+from findspot.store.database import generation_of, read_meta, write_meta
 from findspot.store.index_rows import ChunkRows, FileRows
 from findspot.store.keywords import KeywordReader
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError, StoredFile
@@ -44,9 +42,6 @@ _log = get_logger("store")
 
 VECTORS = "vectors"
 
-_FEW_FILES = 500
-"""Files that are put into a table one by one; for more it is read again."""
-
 _PART_ROWS = 20_000
 """Rows read at a time when all are: Python's own objects take several times their room."""
 
@@ -54,18 +49,14 @@ _PART_ROWS = 20_000
 class FileTable:
     """The live files of one generation, by number, path and corpus."""
 
-    def __init__(self, files: list[StoredFile], older: FileTable | None = None) -> None:
-        """Take files in the order of their paths; `older` is a table of the same paths."""
+    def __init__(self, files: list[StoredFile], shape: str = "") -> None:
+        """Take files in the order of their paths."""
         self.files = files
-        self.shape: object = older.shape if older is not None else object()
-        """The same object in every generation until a path is added or removed, or a skip changes."""
-        if older is None:
-            self.by_id = {file.id: file for file in files}
-            self.by_path = {file.path: file.id for file in files}
-            self._size = max(self.by_id, default=0) + 1
-        else:  # copies take a fraction of the time, and an edit replaces one file of many
-            self.by_id, self.by_path = older.by_id.copy(), older.by_path.copy()
-            self._size = older._size
+        self.shape = shape
+        """The same in every generation until a path is added or removed, or a skip changes."""
+        self.by_id = {file.id: file for file in files}
+        self.by_path = {file.path: file.id for file in files}
+        self._size = max(self.by_id, default=0) + 1
         self._whole: dict[str, Selection] = {}
 
     @cached_property
@@ -77,25 +68,6 @@ class FileTable:
         """The hashes of files whose content several files have, by number."""
         counts = Counter(file.sha256 for file in self.files)
         return {file.id: file.sha256 for file in self.files if counts[file.sha256] > 1}
-
-    def with_newer(self, newer: Sequence[StoredFile]) -> FileTable:
-        """Return the table with files that were added to it, or replaced in it."""
-        files = self.files.copy()
-        for file in newer:
-            at = bisect_left(files, file.path, key=attrgetter("path"))
-            files[at : at + (file.path in self.by_path)] = [file]
-        if any(file.path not in self.by_path for file in newer):
-            return FileTable(files)
-        table = FileTable(files, self)
-        for file in newer:
-            del table.by_id[table.by_path[file.path]]
-            table.by_path[file.path], table.by_id[file.id] = file.id, file
-            table._size = max(table._size, file.id + 1)
-        return table
-
-    def newer_than(self, db: Connection) -> list[StoredFile]:
-        """Return the files that were numbered after all of these."""
-        return FileRows(db).numbered_above(self._size - 1)
 
     def sorted_by_path(self, numbers: Iterable[int]) -> list[int]:
         """Return those of these files that are live, by path: a number only says which was indexed first."""
@@ -168,7 +140,7 @@ def load_derived(
 ) -> Derived:
     """Open the derived parts as the database lists them; `checked` names files known to be whole."""
     meta = read_meta(db)
-    files = _files(db, generation, Additions.of(meta), older)
+    files = FileTable(FileRows(db).all(), meta.get("paths_since", ""))
     names = json.loads(meta.get("segments", "[]"))
     parts = [open_part(folder / VECTORS, name, checked) for name in names]
     vectors = VectorReader([part.vectors for part in parts], files.in_order)
@@ -177,15 +149,6 @@ def load_derived(
         corpus: KeywordReader(words, files.whole(corpus).mask, files.in_order) for corpus in Corpus
     }
     return Derived(generation, files, readers, vectors, lasting=older.lasting if older else {})
-
-
-def _files(db: Connection, generation: int, additions: Additions | None, older: Derived | None) -> FileTable:
-    """Read the files of a generation; if few were added to an older one, only those."""
-    if older and additions and additions.upto == generation and older.generation >= additions.since:
-        newer = older.files.newer_than(db)
-        if len(newer) <= _FEW_FILES:
-            return older.files.with_newer(newer)
-    return FileTable(FileRows(db).all())
 
 
 def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:

@@ -71,10 +71,6 @@ class FileRows:
     def below(self, path: str) -> list[StoredFile]:
         return self._select(f"WHERE {_BELOW}", path)
 
-    def numbered_above(self, number: int) -> list[StoredFile]:
-        """Return the revisions that were numbered after this one."""
-        return self._select("WHERE id > ? ORDER BY id", number)
-
     def _select(self, condition: str, *values: object) -> list[StoredFile]:
         return list(map(_stored_file, self._db.execute(f"{_FILES} {condition}", values)))
 

@@ -12,7 +12,7 @@ from findspot.core.errors import CancelledError
 from findspot.core.model import Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import Connection, Error
 from findspot.store.changed_meanings import ChangedMeanings
-from findspot.store.database import Additions, begin, read_meta, write_meta
+from findspot.store.database import begin, generation_of, read_meta, write_meta
 from findspot.store.derived import VECTORS, Part, open_part, write_part
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file
@@ -45,9 +45,8 @@ class Writer:
         self.skips = SkipWriter(db)
         self._parts = _PartChanges(folder / VECTORS, db, checked)
         self._meanings = ChangedMeanings(db)
-        self._more_chunks = 0
-        self._only_added = True
-        """Whether this transaction added or replaced files, and did nothing else to them: see `Additions`."""
+        self._keeps_paths = True
+        """Whether the index has files at the same paths as before this transaction."""
 
     def known_files(self, paths: Sequence[str] | None = None) -> KnownFiles:
         """Return all files; with `paths`, those that are or lie below one of these paths."""
@@ -76,8 +75,9 @@ class Writer:
             known = self.chunks.vectors_by_key(old.id)
             record = replace(record, rows=record.rows.with_vectors(known))
             self._forget(old)
+        else:
+            self._keeps_paths = False
         rows = record.rows
-        self._more_chunks += len(rows.chunks)
         file_id = insert_file(self._db, record)
         first = chunk_number(file_id, 0)
         self._parts.put(
@@ -94,41 +94,33 @@ class Writer:
         self.skips.delete(path)
         file = self.files.find(path)
         if file:
-            self._only_added = False
+            self._keeps_paths = False
             self._meanings.note(path, file.id)
             self._forget(file)
         return file is not None
 
     def clear(self) -> None:
         begin(self._db)
-        self._only_added = False
+        self._keeps_paths = False
         for file in self.files.all():
             self._forget(file)
 
     def touch(self, file: SourceFile) -> None:
         """Note that a file with the same content was written again."""
         begin(self._db)
-        self._only_added = False
         self.files.set_stamp(file.path, file.stamp)
 
     def commit(self) -> None:
         """Make everything since the last commit visible at once."""
         begin(self._db)
         self._meanings.settle()
-        meta = self.meta()
-        before, generation = Additions.of(meta), int(meta.get("generation", "0")) + 1
-        chunks = before.chunks + self._more_chunks if before else self.files.totals()[1]
-        since = generation
-        if self._only_added and not self.skips.changed:
-            since = before.since if before else generation - 1
-        self._parts.write(self.files, chunks)
-        self.set_meta(
-            generation=str(generation),
-            segments=json.dumps(self._parts.names),
-            additions=Additions(since, generation, chunks).text,
-        )
+        generation = str(generation_of(self._db) + 1)
+        self._parts.write(self.files, self.files.totals()[1])
+        self.set_meta(generation=generation, segments=json.dumps(self._parts.names))
+        if self.skips.changed or not self._keeps_paths:
+            self.set_meta(paths_since=generation)
         self._db.execute("COMMIT")
-        self._more_chunks, self._only_added, self.skips.changed = 0, True, False
+        self._keeps_paths, self.skips.changed = True, False
         self._parts.remove_replaced()
 
     @contextlib.contextmanager
@@ -156,7 +148,6 @@ class Writer:
                 self._db.execute("ROLLBACK")
 
     def _forget(self, file: StoredFile) -> None:
-        self._more_chunks -= file.chunks
         delete_file(self._db, file.id)
         self._parts.drop(file.id)
 
