@@ -1,13 +1,14 @@
-"""Files of arrays, written once and mapped into memory: what the segments of an index consist of.
+"""Files of named arrays, written once and mapped into memory: what the segments of an index consist of.
 
-The first bytes say what kind of file it is. Numbers that give the sizes of the arrays follow, and a checksum.
+A checksum of all that follows comes first, then the arrays, each at a multiple of 64 bytes. The end of a file
+says what they are and where: JSON, and the length of that.
 """
 
 from __future__ import annotations
 
+import json
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,48 +18,53 @@ from numpy.typing import NDArray
 from findspot.core.files import check_exhausted, file_checksum, replacing
 from findspot.store.records import DerivedDamagedError
 
-HEADER_BYTES = 64
+_NUMBER_BYTES = 8
+_ALIGN = 64
 
 
-def write_arrays(
-    path: Path, magic: bytes, arrays: Iterable[NDArray[Any]], sizes: Callable[[], Sequence[int]]
-) -> None:
-    """Write arrays one after the other; `sizes`, asked at the end, returns the numbers of the header."""
+def write_arrays(path: Path, arrays: Mapping[str, Iterable[NDArray[Any]]]) -> None:
+    """Write arrays one after the other, each in blocks of one kind; an array has at least one."""
+    checksum = 0
+    places = {}
     with replacing(path) as out:
-        out.write(bytes(HEADER_BYTES))
-        checksum = 0
-        for array in arrays:
-            data = np.ascontiguousarray(array).data
+
+        def write(data: bytes | memoryview) -> None:
+            nonlocal checksum
             checksum = zlib.crc32(data, checksum)
             out.write(data)
-        header = np.array(sizes(), np.int64).tobytes()
+
+        out.write(bytes(_NUMBER_BYTES))
+        for name, blocks in arrays.items():
+            write(bytes(-out.tell() % _ALIGN))
+            begin = out.tell()
+            for block in blocks:
+                write(np.ascontiguousarray(block).data)
+            places[name] = begin, out.tell(), block.dtype.str, block.shape[1:]
+        listed = json.dumps(places).encode()
+        write(listed)
+        write(len(listed).to_bytes(_NUMBER_BYTES, "little"))
         out.seek(0)
-        out.write(magic + header + zlib.crc32(header, checksum).to_bytes(8, "little"))
+        out.write(checksum.to_bytes(_NUMBER_BYTES, "little"))
 
 
-def map_arrays(
-    path: Path, magic: bytes, numbers: int, lengths: Callable[..., Iterable[int]], checked: set[str]
-) -> list[NDArray[np.uint8]]:
+def map_arrays(path: Path, checked: set[str]) -> dict[str, NDArray[Any]]:
     """Map a file; `DerivedDamagedError` when it is missing, cut short or altered.
 
-    `lengths` returns the bytes of each array from the numbers of the header. `checked` names the files whose
-    checksum need not be computed again: they never change.
+    `checked` names the files whose checksum need not be computed again: they never change.
     """
     try:
         data = np.memmap(path, np.uint8, "r").view(np.ndarray)
-        if data[: len(magic)].tobytes() != magic or data.size < HEADER_BYTES:
+        checksum = int.from_bytes(data[:_NUMBER_BYTES].tobytes(), "little")
+        if path.name not in checked and file_checksum(path, _NUMBER_BYTES) != checksum:
             raise ValueError("written by another version, or damaged")
-        header = data[len(magic) :][: 8 * numbers + 8].view(np.int64)
-        *sizes, checksum = header.tolist()
-        ends = np.cumsum([HEADER_BYTES, *lengths(*sizes)]).tolist()
-        if data.size != ends[-1]:
-            raise ValueError("wrong size")
-        if path.name not in checked:
-            found = zlib.crc32(header[:-1].data, file_checksum(path, HEADER_BYTES))
-            if found != checksum:
-                raise ValueError("wrong checksum")
-    except (OSError, ValueError) as error:
+        length = int.from_bytes(data[-_NUMBER_BYTES:].tobytes(), "little")
+        places = json.loads(data[-_NUMBER_BYTES - length : -_NUMBER_BYTES].tobytes())
+        arrays = {
+            name: data[begin:end].view(kind).reshape(-1, *shape)
+            for name, (begin, end, kind, shape) in places.items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         check_exhausted(error, path)
         raise DerivedDamagedError(f"{path.name}: {error}") from error
     checked.add(path.name)
-    return [data[begin:end] for begin, end in pairwise(ends)]
+    return arrays

@@ -3,9 +3,6 @@
 A commit writes its new vectors as one segment; the list of segments is part of the SQLite
 transaction, so readers see whole commits. A row whose file revision is no longer live is
 masked, and dropped when segments are merged.
-
-The first bytes of a file
-    FSPTVEC4    how many chunks and dimensions, checksum; numbers, scales, rows
 """
 
 from __future__ import annotations
@@ -14,9 +11,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +21,6 @@ from findspot.core.platforms import native
 from findspot.store.array_files import map_arrays, write_arrays
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL
 
-_MAGIC = b"FSPTVEC4"
-_ALIGN = 64
 _BLOCK_ROWS = 16_384
 """Rows written at a time: some megabytes."""
 
@@ -94,48 +87,33 @@ def write_segment(folder: Path, segments: Sequence[Segment], live: Mask) -> str 
         return None
     numbers = np.concatenate([s.numbers[k] for s, k in kept])
     scales = np.concatenate([s.scales[k] for s, k in kept])
-    gathered = _Gathered(kept, np.argsort(numbers, kind="stable"))
-    index: list[NDArray[Any]] = [
-        numbers[gathered.order].astype(np.int64),
-        scales[gathered.order].astype(np.float32),
-    ]
-    sizes = numbers.size, gathered.dimensions
-    padding = np.zeros(_lengths(*sizes)[-2], np.uint8)
+    order = np.argsort(numbers, kind="stable")
     name = f"{uuid.uuid4().hex}.seg"
     make_private_dir(folder)
-    write_arrays(folder / name, _MAGIC, chain(index, (padding,), gathered.blocks()), lambda: sizes)
+    arrays = {"numbers": [numbers[order]], "scales": [scales[order]], "rows": _row_blocks(kept, order)}
+    write_arrays(folder / name, arrays)
     return name
 
 
-class _Gathered:
-    def __init__(self, kept: Sequence[tuple[Segment, NDArray[np.intp]]], order: NDArray[np.intp]) -> None:
-        self._kept = kept
-        self.order = order
-        self.dimensions = int(kept[0][0].rows.shape[1])
-
-    def blocks(self) -> Iterator[NDArray[np.int8]]:
-        for begin in range(0, self.order.size, _BLOCK_ROWS):
-            wanted = self.order[begin : begin + _BLOCK_ROWS]
-            found = np.empty((wanted.size, self.dimensions), np.int8)
-            first = 0
-            for segment, keep in self._kept:
-                here = (wanted >= first) & (wanted < first + keep.size)
-                found[here] = segment.rows[keep[wanted[here] - first]]
-                release_pages(segment.rows)
-                first += keep.size
-            yield found
-
-
-def _lengths(count: int, dimensions: int) -> tuple[int, ...]:
-    """Return the bytes of each array; the rows, which come last, begin at a multiple of `_ALIGN`."""
-    return 8 * count, 4 * count, -12 * count % _ALIGN, count * dimensions
+def _row_blocks(
+    kept: Sequence[tuple[Segment, NDArray[np.intp]]], order: NDArray[np.intp]
+) -> Iterator[NDArray[np.int8]]:
+    dimensions = kept[0][0].rows.shape[1]
+    for begin in range(0, order.size, _BLOCK_ROWS):
+        wanted = order[begin : begin + _BLOCK_ROWS]
+        found = np.empty((wanted.size, dimensions), np.int8)
+        first = 0
+        for segment, keep in kept:
+            here = (wanted >= first) & (wanted < first + keep.size)
+            found[here] = segment.rows[keep[wanted[here] - first]]
+            release_pages(segment.rows)
+            first += keep.size
+        yield found
 
 
 def open_segment(path: Path, checked: set[str]) -> Segment:
     """Map a segment into memory; `DerivedDamagedError` when it is missing, cut short or altered."""
-    numbers, scales, _, rows = map_arrays(path, _MAGIC, 2, _lengths, checked)
-    shaped = rows.view(np.int8).reshape(numbers.size // 8, -1)
-    return Segment(numbers.view(np.int64), scales.view(np.float32), shaped)
+    return Segment(**map_arrays(path, checked))
 
 
 def remove_unlisted(folder: Path, listed: set[str]) -> None:

@@ -1,8 +1,6 @@
 """How often each word occurs in each chunk, by word: the postings of a part of an index.
 
-Beside each vector segment lies a file with the postings of the same chunks. Its first bytes
-    FSPTTRM2    how many words, postings and chunks, bytes of a chunk's place, checksum;
-                places, starts, lengths of chunks, words, counts
+Beside each vector segment lies a file with the postings of the same chunks.
 """
 
 from __future__ import annotations
@@ -25,8 +23,6 @@ from findspot.store.records import DerivedDamagedError
 from findspot.store.vector_segments import Mask, Numbers, is_allowed
 
 ENDING = ".terms"
-_MAGIC = b"FSPTTRM2"
-_ALIGN = 8
 _FEW_CHUNKS = 1 << 16
 """Whose places take two bytes."""
 _SORTED = 1 << 22
@@ -175,10 +171,11 @@ def write_postings(path: Path, parts: Sequence[Postings], live: Mask) -> None:
     lengths = np.zeros(numbers.size, np.uint32)
     for (part, mask), home in zip(pairs, homes, strict=True):
         lengths[home[mask]] = part.lengths[mask]
-    width = 2 if numbers.size <= _FEW_CHUNKS else 4
+    kind = np.uint16 if numbers.size <= _FEW_CHUNKS else np.uint32
     terms, starts, counts = [np.empty(0, np.uint32)], [np.zeros(1, np.int64)], [np.empty(0, np.uint8)]
 
-    def arrays() -> Iterator[NDArray[Any]]:
+    def rows_by_word() -> Iterator[NDArray[Any]]:
+        """Yield the places of chunks, and note the words that they belong to."""
         total = 0
         for bounds in _ranges(sum(part.counts.size for part in parts)):
             found = [_within(*pair, home, bounds) for pair, home in zip(pairs, homes, strict=True)]
@@ -189,17 +186,16 @@ def write_postings(path: Path, parts: Sequence[Postings], live: Mask) -> None:
             starts.append(begins[1:] + total)
             counts.append(counted[order])
             total += words.size
-            yield rows[order].astype(f"u{width}")
-        yield np.zeros(-total * width % _ALIGN, np.uint8)
-        yield from starts
-        yield lengths
-        yield from terms
-        yield from counts
+            yield rows[order].astype(kind)
 
-    def sizes() -> Sequence[int]:
-        return sum(part.size for part in terms), sum(part.size for part in counts), numbers.size, width
-
-    write_arrays(path, _MAGIC, arrays(), sizes)
+    arrays = {
+        "rows": rows_by_word(),
+        "starts": starts,
+        "lengths": [lengths],
+        "terms": terms,
+        "counts": counts,
+    }
+    write_arrays(path, arrays)
 
 
 def _ranges(postings: int) -> list[tuple[int, int]]:
@@ -222,16 +218,10 @@ def _within(part: Postings, alive: Mask, home: Rows, bounds: tuple[int, int]) ->
 def open_postings(path: Path, numbers: Numbers, checked: set[str]) -> Postings:
     """Map the postings of these chunks; `DerivedDamagedError` when they are missing, cut short or altered."""
 
-    def lengths_of(terms: int, postings: int, chunks: int, width: int) -> tuple[int, ...]:
-        padding = -postings * width % _ALIGN
-        return postings * width, padding, terms * 8 + 8, chunks * 4, terms * 4, postings
-
-    rows, _, starts, lengths, terms, counts = map_arrays(path, _MAGIC, 4, lengths_of, checked)
-    if lengths.size != 4 * numbers.size:
+    postings = Postings(numbers, **map_arrays(path, checked))
+    if postings.lengths.size != numbers.size:
         raise DerivedDamagedError(f"{path.name}: the words of other chunks")
-    places = rows.view(np.uint16 if rows.size < 4 * counts.size else np.uint32)
-    held = lengths.view(np.uint32), terms.view(np.uint32), starts.view(np.int64), places
-    return Postings(numbers, *held, counts)
+    return postings
 
 
 @contextlib.contextmanager
