@@ -95,14 +95,13 @@ def test_every_call_gets_its_own_answer_or_a_clear_error(home: Path) -> None:
 
     async def main() -> None:
         pool = ServerPool(home)
-        undisturbed = await calls(pool, 200)
-        assert undisturbed.count("answer") >= 180, "all that go to good servers"
+        undisturbed = await calls(pool, 60)
+        assert undisturbed.count("answer") >= 54, "all that go to good servers"
         assert set(undisturbed) <= {"answer", "SERVER_FAILED", "SERVER_TIMEOUT"}
         async with anyio.create_task_group() as group:
             group.start_soon(kills)
-            for _ in range(2):
-                disturbed = await calls(pool, 60)
-                assert set(disturbed) <= {"answer", "SERVER_FAILED", "SERVER_TIMEOUT"}
+            disturbed = await calls(pool, 100)
+            assert set(disturbed) <= {"answer", "SERVER_FAILED", "SERVER_TIMEOUT"}
         assert set(await calls(pool, 4)) == {"answer"}, "the next calls start everything again"
         await pool.aclose()
 

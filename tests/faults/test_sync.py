@@ -15,7 +15,7 @@ import pytest
 from contents import contents, fresh_contents, write_files
 from e2e.harness import until
 from findspot import Project, Query
-from findspot.core.model import IndexState, Mode, Skip, SkipReason
+from findspot.core.model import IndexState
 from findspot.sync.changed_paths import read_dirty
 from findspot.sync.supervisor import LOCK_NAME
 from findspot.sync.watcher import Watcher
@@ -167,31 +167,3 @@ def test_strategies_change_while_it_runs(project: Project) -> None:
     until(lambda: project.watch().status.pending)
     settings.write_text(json.dumps(given | {"indexingStrategy": "realtime"}))
     until(lambda: holds(project, "pkg/mod1.py", "hurried"))
-
-
-def test_times_of_writing_that_go_backwards(project: Project, tmp_path: Path) -> None:
-    write_files(project.root, {"pkg/mod0.py": "def from_the_past():\n    return 0\n"})
-    os.utime(project.root / "pkg/mod0.py", (1_000_000_000, 1_000_000_000))
-    write_files(project.root, {"pkg/mod1.py": "def from_the_future():\n    return 0\n"})
-    os.utime(project.root / "pkg/mod1.py", (4_000_000_000, 4_000_000_000))
-    assert project.status().pending_changes == 2
-    project.update()
-    assert project.status().pending_changes == 0
-    assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")
-
-
-def test_secrets_in_files_are_not_in_the_index(make_project: MakeProject) -> None:
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
-    secret = f"def login():\n    return '{token}'\n"
-    skipping = make_project({**FILES, "login.py": secret}, secretScan="skip")
-    skipping.update()
-    assert [(skip.path, skip.reason) for skip in skipping.skipped()] == [("login.py", "secret")]
-    masking = Project(skipping.root)
-    assert masking.update().files_skipped == 0
-    assert masking.skipped() == [Skip("login.py", SkipReason.MASKED, "secrets in line 2")]
-    assert holds(masking, "login.py", "def login")
-    assert not holds(masking, "login.py", token)
-    for text in ("return", "ghp_\\w+"):
-        found = masking.search(Query(text, mode=Mode.REGEX, path_filter="login.py")).hits
-        assert not any(token in hit.text for hit in found)
-    masking.close()

@@ -130,28 +130,24 @@ def is_shadowed(root: Path, path: str) -> bool:
 
 @steady
 @given(TREES, POLICIES)
-def test_every_file_is_admitted_or_covered_by_a_skip(tree: Tree, policy: DiscoverSettings) -> None:
-    with made(tree) as (root, _):
-        found = walk(root, policy)
-        admitted = [file.path for file in found.files]
-        skipped = {skip.path for skip in found.skips}
-        assert admitted == sorted(set(admitted))
-        assert not skipped & set(admitted)
-        for path in files_on_disk(root):
-            name = reported(root, path)
-            parts = name.split("/")
-            above = {"./", *("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))}
-            assert (name in admitted) + (name in skipped) + bool(above & skipped) == 1
-
-
-@steady
-@given(TREES, POLICIES)
-def test_walk_and_classify_agree(tree: Tree, policy: DiscoverSettings) -> None:
+def test_every_file_is_admitted_and_readable_or_covered_by_a_skip(
+    tree: Tree, policy: DiscoverSettings
+) -> None:
     with made(tree) as (root, _):
         found = walk(root, policy)
         admitted = {file.path: file for file in found.files}
         skipped = {skip.path: skip for skip in found.skips}
+        assert [file.path for file in found.files] == sorted(admitted)
+        assert not skipped.keys() & admitted.keys()
+        for file in found.files:
+            data = read_file(root, file, 1000)
+            assert not isinstance(data, Skip)
+            assert len(data) == file.size
         for path in files_on_disk(root):
+            name = reported(root, path)
+            parts = name.split("/")
+            above = {"./", *("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))}
+            assert (name in admitted) + (name in skipped) + bool(above & skipped.keys()) == 1
             if is_shadowed(root, path):
                 continue  # its name is the other's
             answer = classify(root, path, policy)
@@ -160,17 +156,7 @@ def test_walk_and_classify_agree(tree: Tree, policy: DiscoverSettings) -> None:
             else:
                 assert skipped[answer.path] == answer
                 inside = answer.path.removesuffix("/") + "/"
-                assert answer.path == "./" or (reported(root, path) + "/").startswith(inside)
-
-
-@steady
-@given(TREES)
-def test_what_is_admitted_can_be_read(tree: Tree) -> None:
-    with made(tree) as (root, _):
-        for file in walk(root, files_wanted()).files:
-            data = read_file(root, file, 1000)
-            assert not isinstance(data, Skip)
-            assert len(data) == file.size
+                assert answer.path == "./" or (name + "/").startswith(inside)
 
 
 class OpenWatch:

@@ -75,8 +75,9 @@ class Weights:
 
 
 def find_weights(model: ModelFiles, hub: HubSettings) -> Weights | None:
-    """Return the first folder on this machine that has all of a model's files with the expected hashes."""
-    found = [folder for folder in _in_cache(model, hub) if model.is_in(folder)]
+    """Return a folder of the hub's cache that has all of a model's files with the expected hashes."""
+    name = "models--" + model.repository.replace("/", "--")
+    found = (folder for folder in sorted((hub.cache / name).glob("snapshots/*")) if model.is_in(folder))
     return next(filter(None, (_verified(model, folder) for folder in found)), None)
 
 
@@ -116,18 +117,6 @@ def _file_sha256(path: Path) -> str:
             return hashlib.file_digest(source, "sha256").hexdigest()
     except OSError:
         return ""
-
-
-def _in_cache(model: ModelFiles, hub: HubSettings) -> list[Path]:
-    """Return the snapshot that `main` names, then any other, by name."""
-    snapshots = _cache_folder(model, hub) / "snapshots"
-    main = _cache_folder(model, hub) / "refs" / "main"
-    named = [snapshots / main.read_text("utf-8").strip()] if main.is_file() else []
-    return named + (sorted(snapshots.iterdir()) if snapshots.is_dir() else [])
-
-
-def _cache_folder(model: ModelFiles, hub: HubSettings) -> Path:
-    return hub.cache / ("models--" + model.repository.replace("/", "--"))
 
 
 def _download(model: ModelFiles, hub: HubSettings) -> Path:

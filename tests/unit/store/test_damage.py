@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from contents import Contents, contents, edited_database, record, words_found
-from findspot.core.errors import FindspotError, IndexCorruptError, IndexNotFoundError
+from findspot.core.errors import FindspotError, IndexCorruptError
 from findspot.core.model import Corpus
-from findspot.store.damage import confirm
-from findspot.store.database import connect_writer
 from findspot.store.sqlite_store import SqliteStore
 
 Damage = Callable[[Path, random.Random], None]
@@ -98,8 +96,11 @@ def test_damage_found_by_a_search_is_mended_for_the_next(copy: Path, expected: C
     assert contents(store) == expected
 
 
-def test_an_unexpected_error_is_looked_into(copy: Path) -> None:
-    """security 4: `KeyError: 90118` where a chunk was missing; a mistake of ours is still one."""
+def test_an_unexpected_error_is_looked_into_and_damage_outlives_the_process(copy: Path) -> None:
+    """security 4: `KeyError: 90118` where a chunk was missing; a mistake of ours is still one.
+
+    A process that reads other pages neither answers from a damaged index nor writes to it.
+    """
     store = SqliteStore(copy, "p")
     with pytest.raises(KeyError), store.snapshot():
         raise KeyError("a mistake")
@@ -110,6 +111,12 @@ def test_an_unexpected_error_is_looked_into(copy: Path) -> None:
     with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").snapshot():
         raise KeyError("a chunk")
     assert store.damaged
+    with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").snapshot():
+        pass
+    with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").writer():
+        pass
+    SqliteStore(copy, "p").set_aside()
+    assert not SqliteStore(copy, "p").damaged
 
 
 def test_text_that_is_damaged_is_not_quoted(copy: Path) -> None:
@@ -122,20 +129,6 @@ def test_text_that_is_damaged_is_not_quoted(copy: Path) -> None:
     assert told.value.__cause__ is None or "secret" not in str(told.value.__cause__.__cause__)
 
 
-def test_damage_that_was_found_outlives_the_process(copy: Path) -> None:
-    """A process that reads other pages neither answers from the index nor writes to it."""
-    with edited_database(copy) as db:
-        db.execute("DELETE FROM chunks WHERE id % 7 = 0")
-    with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").snapshot():
-        raise KeyError("a chunk")
-    with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").snapshot():
-        pass
-    with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").writer():
-        pass
-    SqliteStore(copy, "p").set_aside()
-    assert not SqliteStore(copy, "p").damaged
-
-
 def test_an_error_without_damage_is_not_called_damage(copy: Path, expected: Contents) -> None:
     store = SqliteStore(copy, "p")
     with pytest.raises(FindspotError, match="no such table: elsewhere") as told, store.snapshot() as snapshot:
@@ -143,14 +136,3 @@ def test_an_error_without_damage_is_not_called_damage(copy: Path, expected: Cont
     assert not isinstance(told.value, IndexCorruptError)
     assert not store.damaged
     assert contents(store) == expected
-
-
-def test_an_index_whose_first_writer_has_not_committed_is_not_damaged(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "index", "p")
-    store.folder.mkdir()
-    connect_writer(store.database).close()
-    for read in (store.meta, store.figures):
-        with pytest.raises(IndexNotFoundError):
-            read()
-    assert confirm(store.folder, LookupError("meta")) is None
-    assert not store.damaged

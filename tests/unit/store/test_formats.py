@@ -16,6 +16,7 @@ from findspot.core.errors import (
     IndexNotFoundError,
     PermissionDeniedError,
 )
+from findspot.store.damage import confirm
 from findspot.store.sqlite_store import SqliteStore
 
 
@@ -43,8 +44,11 @@ def test_a_database_without_tables_is_no_index_yet(tmp_path: Path, content: byte
         db.close()
     else:
         store.database.write_bytes(content)
-    with pytest.raises(IndexNotFoundError), store.snapshot():
-        pass
+    for read in (store.meta, store.figures, lambda: store.snapshot().__enter__()):
+        with pytest.raises(IndexNotFoundError):
+            read()
+    assert confirm(store.folder, LookupError("meta")) is None
+    assert not store.damaged
     with store.writer() as writer:
         writer.put(record("a.py", "alpha"))
         writer.commit()
