@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import check_exhausted, file_checksum, replacing
+from findspot.core.files import State, check_exhausted, file_checksum, replacing, state_of
 from findspot.store.records import DerivedDamagedError
 
 _NUMBER_BYTES = 8
@@ -47,15 +48,12 @@ def write_arrays(path: Path, arrays: Mapping[str, Iterable[NDArray[Any]]]) -> No
         out.write(checksum.to_bytes(_NUMBER_BYTES, "little"))
 
 
-def map_arrays(path: Path, checked: set[str]) -> dict[str, NDArray[Any]]:
-    """Map a file; `DerivedDamagedError` when it is missing, cut short or altered.
-
-    `checked` names the files whose checksum need not be computed again: they never change.
-    """
+def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Map a file; `DerivedDamagedError` when it is missing, cut short or altered."""
     try:
         data = np.memmap(path, np.uint8, "r").view(np.ndarray)
         checksum = int.from_bytes(data[:_NUMBER_BYTES].tobytes(), "little")
-        if path.name not in checked and file_checksum(path, _NUMBER_BYTES) != checksum:
+        if _checksum(path, state_of(path)) != checksum:
             raise ValueError("written by another version, or damaged")
         length = int.from_bytes(data[-_NUMBER_BYTES:].tobytes(), "little")
         places = json.loads(data[-_NUMBER_BYTES - length : -_NUMBER_BYTES].tobytes())
@@ -66,5 +64,10 @@ def map_arrays(path: Path, checked: set[str]) -> dict[str, NDArray[Any]]:
     except (OSError, ValueError, TypeError, AttributeError) as error:
         check_exhausted(error, path)
         raise DerivedDamagedError(f"{path.name}: {error}") from error
-    checked.add(path.name)
     return arrays
+
+
+@lru_cache(1_000)
+def _checksum(path: Path, _state: State | None) -> int:
+    """Return the checksum of a file, which is read once while its state is the same."""
+    return file_checksum(path, _NUMBER_BYTES)

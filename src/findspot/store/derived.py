@@ -23,14 +23,13 @@ from findspot.core.sqlite import Connection, transaction
 from findspot.store.database import generation_of, read_meta, write_meta
 from findspot.store.index_rows import ChunkRows, FileRows
 from findspot.store.keywords import KeywordReader
-from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError, StoredFile
+from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, StoredFile
 from findspot.store.vector_segments import (
     Mask,
     Numbers,
     Segment,
     VectorReader,
     is_allowed,
-    live_rows,
     mask_of,
     open_segment,
     remove_unlisted,
@@ -135,14 +134,12 @@ class Derived:
     """What they keep for later generations too: what is true of a file revision."""
 
 
-def load_derived(
-    folder: Path, db: Connection, generation: int, checked: set[str], older: Derived | None = None
-) -> Derived:
-    """Open the derived parts as the database lists them; `checked` names files known to be whole."""
+def load_derived(folder: Path, db: Connection, generation: int, older: Derived | None = None) -> Derived:
+    """Open the derived parts as the database lists them."""
     meta = read_meta(db)
     files = FileTable(FileRows(db).all(), meta.get("paths_since", ""))
     names = json.loads(meta.get("segments", "[]"))
-    parts = [open_part(folder / VECTORS, name, checked) for name in names]
+    parts = [open_part(folder / VECTORS, name) for name in names]
     vectors = VectorReader([part.vectors for part in parts], files.in_order)
     words = [part.words for part in parts]
     readers: dict[str, KeywordReader] = {
@@ -151,26 +148,9 @@ def load_derived(
     return Derived(generation, files, readers, vectors, lasting=older.lasting if older else {})
 
 
-def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
-    """Rebuild what is missing or damaged."""
-    try:
-        _check(load_derived(folder, db, 0, checked))
-    except DerivedDamagedError as damage:
-        _log.warning("rebuilding the keyword index and vectors: %s", damage.developer_message)
-        rebuild(folder, db)
-
-
-def _check(derived: Derived) -> None:
-    """Check that every live chunk is in the segments."""
-    files = derived.files.files
-    mask = derived.files.mask(files)
-    held = sum(live_rows(segment, mask).size for segment in derived.vectors.segments)
-    if held != sum(file.chunks for file in files):
-        raise DerivedDamagedError("vector segments do not hold the chunks of the database")
-
-
 def rebuild(folder: Path, db: Connection) -> None:
     """Make the derived parts from the database; readers see the old ones or the new."""
+    _log.info("rebuilding the keyword index and vectors in %s", folder)
     if (folder / VECTORS).is_symlink() or not (folder / VECTORS).is_dir():
         remove_entry(folder / VECTORS)
     stored = ChunkRows(db).vectors()
@@ -201,9 +181,9 @@ class Part(NamedTuple):
         return cls(vectors, Postings.of((number, tokens) for number, _, _, tokens in chunks))
 
 
-def open_part(folder: Path, name: str, checked: set[str]) -> Part:
-    vectors = open_segment(folder / name, checked)
-    return Part(vectors, open_postings(folder / f"{name}{ENDING}", vectors.numbers, checked))
+def open_part(folder: Path, name: str) -> Part:
+    vectors = open_segment(folder / name)
+    return Part(vectors, open_postings(folder / f"{name}{ENDING}", vectors.numbers))
 
 
 def write_part(folder: Path, parts: Sequence[Part], live: Mask) -> str | None:

@@ -29,7 +29,7 @@ from findspot.store.database import (
     note_journal,
     read_meta,
 )
-from findspot.store.derived import VECTORS, Derived, ensure_derived, load_derived, rebuild
+from findspot.store.derived import VECTORS, Derived, load_derived, rebuild
 from findspot.store.index_rows import FileRows
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
@@ -52,10 +52,6 @@ class SqliteStore:
         self.folder = folder
         self.database = folder / FILE_NAME
         self._project_path = project_path
-        self._checked: set[str] = set()
-        """Names of derived files, which never change, that were compared with their checksums."""
-        self._left: object = None
-        """How the last writer of this process left the index, with its derived parts whole."""
         self._guard = threading.Lock()
         self._inode: int | None = None
         """The number of the database's file when it was last read: it may be replaced."""
@@ -129,31 +125,21 @@ class SqliteStore:
     def writer(self, wait_s: float = 0.0, *, create: bool = True) -> Iterator[Writer]:
         """Open the index's only writer; `IndexBusyError` when another process has it."""
         with self._locked_for_writer(wait_s, create=create), self._open_for_writing() as db:
-            writer = Writer(self.folder, db, self._checked)
+            writer = Writer(self.folder, db)
             try:
                 yield writer
-                is_committed = not db.in_transaction  # else derived parts may hold something of it
             finally:
                 writer.close()
-            self._left = self._state(db) if is_committed else None
 
     @contextlib.contextmanager
-    def _open_for_writing(self, *, renew: bool = False) -> Iterator[Connection]:
-        """Open the database to write, with its derived parts whole; the caller holds the lock.
-
-        With `renew` those are rebuilt, whatever they look like.
-        """
+    def _open_for_writing(self) -> Iterator[Connection]:
+        """Open the database to write, in the present format; the caller holds the lock."""
         with self._confirming():
             check_mark(self.folder)
             db = connect_writer(self.database)
             try:
                 make_tables(db)
                 note_journal(db)
-                left, self._left = self._left, None
-                if renew:
-                    rebuild(self.folder, db)
-                elif left is None or left != self._state(db):
-                    ensure_derived(self.folder, db, self._checked)
                 yield db
             finally:
                 shrink_log(db)
@@ -183,19 +169,12 @@ class SqliteStore:
     def _not_found(self) -> IndexNotFoundError:
         return IndexNotFoundError(self._project_path, str(self.folder))
 
-    def _state(self, db: Connection) -> object:
-        file = stat_of(self.database)
-        return generation_of(db), file and file.st_ino
-
-    def repair(self, *, renew: bool = True) -> None:
-        """Rebuild the derived parts: what is wrong with them may show only when they are used.
-
-        Without `renew` it is enough that they look whole.
-        """
+    def repair(self) -> None:
+        """Rebuild the derived parts: what is wrong with them may show only when they are used."""
         with self._guard:
-            self._forget()
-        with self._locked_for_writer(_REPAIR_WAIT_S, create=False), self._open_for_writing(renew=renew):
-            pass
+            self._derived = None
+        with self._locked_for_writer(_REPAIR_WAIT_S, create=False), self._open_for_writing() as db:
+            rebuild(self.folder, db)
 
     def set_aside(self) -> Path:
         """Move a damaged index to `index.bak`, so that a fresh one can be built."""
@@ -219,22 +198,15 @@ class SqliteStore:
             remove_folder(self.folder)
 
     def close(self) -> None:
-        """Close what is open and not in use; the rest is closed when its user is done.
-
-        What was found to be whole is checked again after that: somebody else may have the files meanwhile.
-        """
+        """Close what is open and not in use; the rest is closed when its user is done."""
         with self._guard:
             self._reset(None)
-
-    def _forget(self) -> None:
-        self._checked.clear()
-        self._left = self._derived = None
 
     def _reset(self, inode: int | None) -> None:
         for db in self._idle:
             db.close()
         self._idle.clear()
-        self._forget()
+        self._derived = None
         self._inode = inode
 
     def _take(self) -> tuple[Connection, int]:
@@ -253,7 +225,7 @@ class SqliteStore:
         db = self._open()
         if version_of(db) < FORMAT_VERSION:
             db.close()
-            self.repair(renew=False)
+            self.repair()
             db = self._open()
         return db, file.st_ino
 
@@ -281,14 +253,14 @@ class SqliteStore:
             if derived and derived.generation == generation:
                 return derived
             try:
-                derived = load_derived(self.folder, db, generation, self._checked, derived)
+                derived = load_derived(self.folder, db, generation, derived)
             except DerivedDamagedError:
                 # A newer commit may have replaced what this one lists; else it is lost.
                 db.execute("ROLLBACK")
                 if self._generation_now() == generation:
                     if repaired:
                         raise
-                    self.repair(renew=False)
+                    self.repair()
                     repaired = True
                 continue
             if self._generation_now() == generation:

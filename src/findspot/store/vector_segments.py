@@ -111,9 +111,9 @@ def _row_blocks(
         yield found
 
 
-def open_segment(path: Path, checked: set[str]) -> Segment:
+def open_segment(path: Path) -> Segment:
     """Map a segment into memory; `DerivedDamagedError` when it is missing, cut short or altered."""
-    return Segment(**map_arrays(path, checked))
+    return Segment(**map_arrays(path))
 
 
 def remove_unlisted(folder: Path, listed: set[str]) -> None:

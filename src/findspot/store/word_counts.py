@@ -215,10 +215,10 @@ def _within(part: Postings, alive: Mask, home: Rows, bounds: tuple[int, int]) ->
     return found
 
 
-def open_postings(path: Path, numbers: Numbers, checked: set[str]) -> Postings:
+def open_postings(path: Path, numbers: Numbers) -> Postings:
     """Map the postings of these chunks; `DerivedDamagedError` when they are missing, cut short or altered."""
 
-    postings = Postings(numbers, **map_arrays(path, checked))
+    postings = Postings(numbers, **map_arrays(path))
     if postings.lengths.size != numbers.size:
         raise DerivedDamagedError(f"{path.name}: the words of other chunks")
     return postings

@@ -38,12 +38,12 @@ _MAX_DEAD_SHARE = 0.25
 class Writer:
     """The one writer: changes gather in a transaction until `commit`."""
 
-    def __init__(self, folder: Path, db: Connection, checked: set[str]) -> None:
+    def __init__(self, folder: Path, db: Connection) -> None:
         self._db = db
         self.files = FileRows(db)
         self.chunks = ChunkRows(db)
         self.skips = SkipWriter(db)
-        self._parts = _PartChanges(folder / VECTORS, db, checked)
+        self._parts = _PartChanges(folder / VECTORS, db)
         self._meanings = ChangedMeanings(db)
         self._keeps_paths = True
         """Whether the index has files at the same paths as before this transaction."""
@@ -207,9 +207,8 @@ class SkipWriter(SkipRows):
 class _PartChanges:
     """The vectors and word counts that the next commit adds, and the parts that hold the others."""
 
-    def __init__(self, folder: Path, db: Connection, checked: set[str]) -> None:
+    def __init__(self, folder: Path, db: Connection) -> None:
         self._folder = folder
-        self._checked = checked
         self._new: dict[int, list[tuple[int, float, bytes, str]]] = {}
         self._waiting = 0
         self._counted: list[Part] = []
@@ -243,7 +242,7 @@ class _PartChanges:
         """Write the new chunks, merged with the newest parts so that few remain; `live` counts chunks."""
         self._count()
         new = self._counted
-        parts = [open_part(self._folder, name, self._checked) for name in self.names]
+        parts = [open_part(self._folder, name) for name in self.names]
         sizes = [part.vectors.numbers.size for part in parts]
         if new:
             sizes.append(sum(part.vectors.numbers.size for part in new))

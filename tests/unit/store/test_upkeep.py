@@ -36,7 +36,7 @@ def test_few_segments_remain_and_dead_rows_are_dropped(store: SqliteStore) -> No
             most = max(most, len(list((store.folder / "vectors").glob("*.seg"))))
     assert most <= 12
     assert len(contents(store).files) == 20
-    parts = (open_segment(path, set()) for path in (store.folder / "vectors").glob("*.seg"))
+    parts = (open_segment(path) for path in (store.folder / "vectors").glob("*.seg"))
     held = sum(part.numbers.size for part in parts)
     assert held <= 40 * 4 / 3 + 12
     reader = SqliteStore(store.folder, "p")

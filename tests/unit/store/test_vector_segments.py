@@ -29,7 +29,7 @@ def plain() -> Segment:
 def merged(plain: Segment, tmp_path: Path) -> Segment:
     """The same, written as two halves in the wrong order and put together."""
     halves = [Segment(plain.numbers[part], plain.scales[part], plain.rows[part]) for part in _halves()]
-    return open_segment(tmp_path / _written(tmp_path, halves), set())
+    return open_segment(tmp_path / _written(tmp_path, halves))
 
 
 def _halves() -> tuple[slice, slice]:
@@ -55,7 +55,7 @@ def test_each_chunk_has_its_score_once_segments_are_merged(plain: Segment, merge
 
 
 def test_rows_of_files_that_are_gone_are_left_out(plain: Segment, merged: Segment, tmp_path: Path) -> None:
-    fewer = open_segment(tmp_path / _written(tmp_path, [merged], live=300), set())
+    fewer = open_segment(tmp_path / _written(tmp_path, [merged], live=300))
     assert fewer.numbers.size == 3_000
     assert VectorReader([fewer]).scores(plain.rows[7], [2]) == VectorReader([plain]).scores(
         plain.rows[7], [2]
@@ -69,7 +69,7 @@ def test_a_damaged_one_is_noticed(merged: Segment, plain: Segment, tmp_path: Pat
     for data in (whole[:-1], whole[:40], whole[:5_000] + b"\x55" + whole[5_001:]):
         path.write_bytes(data)
         with pytest.raises(DerivedDamagedError):
-            open_segment(path, set())
+            open_segment(path)
 
 
 @pytest.mark.parametrize("compiled", [vector_segments._native, None])

@@ -137,17 +137,17 @@ def test_counts_are_merged_and_damage_is_found(tmp_path: Path) -> None:
     live = np.array([False, True, False, True])
     path, numbers = tmp_path / "x.terms", np.array([4096, 4097, 12288])
     write_postings(path, [other, one], live)
-    read = open_postings(path, numbers, set())
+    read = open_postings(path, numbers)
     assert read.lengths.tolist() == [1, 0, 5]
     assert read.counts_in(np.arange(3), hashes_of("abc")).tolist() == [[0, 0, 0], [0, 0, 4], [1, 0, 1]]
     with pytest.raises(DerivedDamagedError):
-        open_postings(path, numbers[:2], set())
+        open_postings(path, numbers[:2])
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     for damaged in (bytes(data), bytes(data[:-3]), b"", b"other"):
         path.write_bytes(damaged)
         with pytest.raises(DerivedDamagedError):
-            open_postings(path, numbers, set())
+            open_postings(path, numbers)
 
 
 @pytest.mark.parametrize("shift", [10_000, 1_000])
