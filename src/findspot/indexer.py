@@ -274,7 +274,7 @@ def refresh_waiting(index: Indexer) -> None:
     waiting = read_dirty(index.store.folder)
     if waiting and len(waiting) <= MANY and "" not in waiting:
         with contextlib.suppress(FindspotError):  # the answer says itself what is stale
-            index.refresh_paths(frozenset(waiting), CancelToken())
+            index.refresh_paths(waiting, CancelToken())
 
 
 def require_index(root: Path, store: Store) -> None:

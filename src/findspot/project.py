@@ -190,7 +190,7 @@ class Project:
 
         Changes that wait under the `lazy` strategy are indexed before the snapshot is opened.
         """
-        index, settings, supervisor = self.index, self.settings, self._supervisor
+        index, settings = self.index, self.settings
         if settings.sync.strategy == Lazy.name:
             refresh_waiting(index)
         open_model = partial(index.open_embedder, settings)
@@ -201,9 +201,8 @@ class Project:
                 if store.read_only
                 else Disk(roots, discover.max_file_bytes, discover.secret_scan)
             )
-            on_stale = supervisor.note if supervisor else None
             commits = self.history.commits
-            yield IndexReader(snapshot, store, disk, open_model, on_stale, self.packages.describe, commits)
+            yield IndexReader(snapshot, store, disk, open_model, self.packages.describe, commits)
 
     def search(
         self, query: Query, wanted: Assistance = NO_ASSISTANCE, client: Sample | None = None

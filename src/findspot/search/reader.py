@@ -40,8 +40,6 @@ class IndexReader:
     disk: Disk
     open_model: Callable[[], Embedder]
     """Opens the model that reads a query, where one needs it."""
-    on_stale: Callable[[frozenset[str]], None] | None = None
-    """Called with the paths that changed since they were indexed."""
     describe_external: Callable[[str, str, Sequence[str]], str | None] | None = None
     """Return where a package defines a chain of names: given a language, the module, and the names."""
     commits: CommitStore | None = None
@@ -131,8 +129,6 @@ class IndexReader:
         if checked.dropped and results.total > query.offset + len(results.hits):
             more = ask(replace(query, limit=max(_MAX_CANDIDATES, query.limit)))
             checked = check(more.hits, self.snapshot.files.find, self.disk)
-        if checked.stale and self.on_stale:
-            self.on_stale(checked.stale)
         return replace(
             results,
             total=max(results.total - checked.dropped, 0),

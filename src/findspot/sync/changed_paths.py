@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from findspot.core.errors import FindspotError
@@ -60,49 +59,46 @@ def changed_path(root: Path, reported: str) -> str | None:
 
 
 class DirtyFiles:
-    """Paths that wait for the index; with `keep`, on disk before anything else happens to them."""
+    """Paths that wait for the index; with `keep`, on disk before anything else happens to them.
+
+    One thread changes them. Others may look: each change replaces the set.
+    """
 
     def __init__(self, folder: Path, *, keep: bool) -> None:
         self._file = folder / FILE_NAME
         self._keep = keep
-        self._guard = threading.Lock()
-        self._paths = read_dirty(folder)
+        self._waiting = read_dirty(folder)
         self._taken: frozenset[str] = frozenset()
 
     @property
     def paths(self) -> frozenset[str]:
-        with self._guard:
-            return frozenset(self._paths) | self._taken
+        return self._waiting | self._taken
 
     def add(self, paths: Iterable[str]) -> None:
-        with self._guard:
-            before = len(self._paths)
-            self._paths.update(paths)
-            if len(self._paths) > MAX_PATHS:
-                self._paths = {EVERYTHING}
-            if len(self._paths) != before:
-                self._write()
-
-    def take(self, paths: Iterable[str]) -> frozenset[str]:
-        """Take paths to index them, and everything if that waits; they stay on disk until `done`."""
-        with self._guard:
-            self._taken = frozenset(self._paths.intersection((*paths, EVERYTHING)))
-            self._paths -= self._taken
-            return self._taken
-
-    def done(self) -> None:
-        """Drop the paths that are now in the index; those that changed meanwhile stay."""
-        with self._guard:
-            self._taken = frozenset()
+        more = self._waiting.union(paths)
+        if more != self._waiting:
+            self._waiting = more if len(more) <= MAX_PATHS else frozenset({EVERYTHING})
             self._write()
 
-    def give_back(self) -> None:
-        with self._guard:
-            self._paths |= self._taken
+    @contextlib.contextmanager
+    def taking(self, paths: Iterable[str]) -> Iterator[frozenset[str]]:
+        """Provide paths to index, and everything if that waits; they wait on if it fails.
+
+        They stay on disk until then. What changes meanwhile stays.
+        """
+        self._taken = self._waiting.intersection((*paths, EVERYTHING))
+        self._waiting -= self._taken
+        try:
+            yield self._taken
+        except BaseException:
+            self._waiting |= self._taken
             self._taken = frozenset()
+            raise
+        self._taken = frozenset()
+        self._write()
 
     def _write(self) -> None:
-        waiting = self._paths | self._taken if self._keep else set()
+        waiting = self.paths if self._keep else ()
         try:
             if waiting:
                 write_json(self._file, {"version": 1, "files": sorted(waiting)})
@@ -112,8 +108,8 @@ class DirtyFiles:
             _log.warning("%s cannot be written: %s", FILE_NAME, error)
 
 
-def read_dirty(folder: Path) -> set[str]:
+def read_dirty(folder: Path) -> frozenset[str]:
     """Return the paths that an index folder remembers; none where the list cannot be read."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        return {path for path in read_json(folder / FILE_NAME)["files"] if isinstance(path, str)}
-    return set()
+        return frozenset(path for path in read_json(folder / FILE_NAME)["files"] if isinstance(path, str))
+    return frozenset()

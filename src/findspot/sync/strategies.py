@@ -43,7 +43,6 @@ class Strategy(abc.ABC):
 
     def __init__(self, dirty: DirtyFiles, apply: Apply, clock: Clock = time.monotonic) -> None:
         self._dirty, self._apply, self._clock = dirty, apply, clock
-        self._active = False
         self.updates = 0
 
     @abc.abstractmethod
@@ -53,22 +52,13 @@ class Strategy(abc.ABC):
     def start(self) -> None:
         """Take up what an earlier process left."""
         self._note(self._dirty.paths)
-        self._active = True
-
-    def stop(self) -> None:
-        """Take no more events; what waits stays noted."""
-        self._active = False
 
     def on_event(self, paths: Iterable[str]) -> None:
         """Note changes; they are indexed when they are due."""
         paths = frozenset(paths)
-        if self._active and paths:
+        if paths:
             self._dirty.add(paths)
             self._note(paths)
-
-    def on_found(self, paths: frozenset[str]) -> None:
-        """Note what a search found changed; a path that waits already was not written again by that."""
-        self.on_event(paths - self.waiting)
 
     def run_due(self) -> bool:
         """Index what is due; False when nothing is."""
@@ -86,13 +76,13 @@ class Strategy(abc.ABC):
         """Note what a strategy needs to know of events besides their paths."""
 
     def _index(self, paths: frozenset[str]) -> None:
-        taken = self._dirty.take(paths)
+        """Index paths; those that cannot be are tried again after a while."""
         try:
-            self._apply(taken)
+            with self._dirty.taking(paths) as taken:
+                self._apply(taken)
         except BaseException:
-            self._dirty.give_back()
+            self._note(paths)
             raise
-        self._dirty.done()
         self.updates += 1
 
 
@@ -130,11 +120,7 @@ class Realtime(Strategy):
             self._first.pop(path, None)
             self._last.pop(path, None)
             self._indexed[path] = self._clock()
-        try:
-            super()._index(paths)
-        except BaseException:  # they are tried again after a while
-            self._note(paths)
-            raise
+        super()._index(paths)
 
 
 class Lazy(Strategy):
@@ -177,10 +163,8 @@ class OnCommit(Strategy):
             before, self._head = self._head, self._look()
             if self._head != before:
                 self._moved_at = now
-        if self._moved_at is None or now - self._moved_at < STABLE_S:
-            return frozenset()
-        self._moved_at = None
-        return self._dirty.paths
+        is_due = self._moved_at is not None and now - self._moved_at >= STABLE_S
+        return self._dirty.paths if is_due else frozenset()
 
     def _note(self, paths: frozenset[str]) -> None:
         """Events do not matter: commits do."""
@@ -190,11 +174,8 @@ class OnCommit(Strategy):
         return head_commit(checkout) if checkout else None
 
     def _index(self, paths: frozenset[str]) -> None:
-        try:
-            super()._index(paths)
-        except BaseException:  # they belong to a commit, and are tried again after a while
-            self._moved_at = self._clock()
-            raise
+        super()._index(paths)
+        self._moved_at = None
 
 
 def start_strategy(

@@ -123,11 +123,6 @@ class Supervisor:
         strategy = self._strategy
         return strategy.waiting if strategy is not None else frozenset()
 
-    def note(self, paths: frozenset[str]) -> None:
-        """Queue paths that a search found changed."""
-        if (strategy := self._strategy) is not None:
-            strategy.on_found(paths)
-
     @contextlib.contextmanager
     def giving_way(self) -> Iterator[None]:
         """Keep off the index while the user's own update runs; what was begun is stopped."""
@@ -199,7 +194,6 @@ class Supervisor:
                     self._set(watching=True, polling=watcher.message)
                     self._work(strategy, settings)
         finally:
-            strategy.stop()
             self._strategy = None
             _log.info("%s: no longer watched", root)
 
@@ -251,7 +245,6 @@ class Supervisor:
         settings = self._watched.settings
         name = strategy_in_force(settings.sync.strategy, self._watched.root)
         if settings.sync != before.sync or strategy.name != name:
-            strategy.stop()
             strategy = self._start(settings, strategy.waiting)
         if settings.discover != before.discover or settings.chunk != before.chunk:
             strategy.on_event({EVERYTHING})

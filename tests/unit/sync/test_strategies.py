@@ -86,16 +86,6 @@ def test_realtime_takes_saves_at_once(tmp_path: Path, clock: Clock, index: Index
     assert strategy.run_due()
 
 
-def test_realtime_notes_what_a_search_found_and_nothing_reported(
-    tmp_path: Path, clock: Clock, index: Index
-) -> None:
-    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
-    strategy.start()
-    strategy.on_found(frozenset({"lost.py"}))
-    assert strategy.run_due()
-    assert index.applied == [{"lost.py"}]
-
-
 def test_realtime_gathers_a_burst(tmp_path: Path, clock: Clock, index: Index) -> None:
     strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
     strategy.start()
@@ -170,14 +160,6 @@ def test_lazy_waits_for_rest_and_survives_a_restart(tmp_path: Path, clock: Clock
     assert again.run_due()
     assert index.applied == [{"a.py", "b.py"}]
     assert not (tmp_path / "dirty-files.json").exists()
-
-
-def test_a_strategy_that_is_stopped_takes_no_events(tmp_path: Path, clock: Clock, index: Index) -> None:
-    strategy = Lazy(DirtyFiles(tmp_path, keep=True), index, 30, clock)
-    strategy.start()
-    strategy.stop()
-    strategy.on_event({"a.py"})
-    assert strategy.waiting == frozenset()
 
 
 @pytest.fixture
