@@ -183,12 +183,6 @@ def test_no_value_of_a_file_breaks_anything(places: Places, place: str, name: st
         assert all(len(warning) < 500 for warning in settings.warnings)
 
 
-@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
-def test_defaults_are_valid_and_need_no_warning(key: Any) -> None:
-    typed_value(key.name, key.default)
-    assert load_settings(environ={}).warnings == ()
-
-
 def test_each_source_wins_over_the_one_before(places: Places) -> None:
     steps: list[tuple[str, int]] = []
 
@@ -238,7 +232,8 @@ def test_a_repository_cannot_decide_where_text_goes(places: Places, name: str) -
         ("toolsets", ["project"], ["project", "catalogue"]),
         ("include", ["src/**"], ["**/*"]),
         ("exclude", ["private/**"], ["["]),
-        ("cortex.chunksDir", ".cortex/chunks", "../elsewhere"),
+        ("cortex.chunksDir", ".cortex/chunks", "/etc"),
+        ("cortex.chunksDir", ".cortex/chunks", "a/../../b"),
         ("cortex.chunksDir", ".cortex/chunks", "C:\\elsewhere"),
         ("cortex.endpoint", None, "http://localhost:22"),
         ("cortex.endpoint", "http://example.org", None),

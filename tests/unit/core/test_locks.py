@@ -91,14 +91,6 @@ def test_one_thread_at_a_time(lock: Path) -> None:
         pass
 
 
-def test_an_error_inside_releases_it(lock: Path) -> None:
-    with pytest.raises(ZeroDivisionError), writer_lock(lock):
-        raise ZeroDivisionError
-    assert not is_locked(lock)
-    with writer_lock(lock):
-        pass
-
-
 def test_looking_does_not_make_or_take_it(lock: Path) -> None:
     assert not is_locked(lock)
     assert not lock.exists()

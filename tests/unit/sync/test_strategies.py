@@ -54,74 +54,73 @@ def index() -> Index:
     return Index()
 
 
-def test_realtime_waits_until_a_file_is_left_alone(tmp_path: Path, clock: Clock, index: Index) -> None:
+@pytest.fixture
+def realtime(tmp_path: Path, clock: Clock, index: Index) -> Realtime:
     strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
     strategy.start()
-    strategy.on_event({"a.py"})
+    return strategy
+
+
+def test_realtime_waits_until_a_file_is_left_alone(
+    tmp_path: Path, realtime: Realtime, clock: Clock, index: Index
+) -> None:
+    realtime.on_event({"a.py"})
     clock.now += STABLE_S - 0.1
-    strategy.on_event({"a.py"})
-    assert not strategy.run_due()
+    realtime.on_event({"a.py"})
+    assert not realtime.run_due()
     clock.now += STABLE_S
-    assert strategy.run_due()
+    assert realtime.run_due()
     assert index.applied == [{"a.py"}]
-    assert not strategy.run_due()
-    assert strategy.waiting == frozenset()
+    assert not realtime.run_due()
+    assert realtime.waiting == frozenset()
     assert read_dirty(tmp_path) == set()
 
 
-def test_realtime_takes_saves_at_once(tmp_path: Path, clock: Clock, index: Index) -> None:
+def test_realtime_takes_saves_at_once(realtime: Realtime, clock: Clock, index: Index) -> None:
     """speed 4: also the next save of the same file, as long as a person could make so many."""
-    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
-    strategy.start()
     for _ in range(3):
-        strategy.on_event({"a.py"})
-        assert strategy.run_due()
+        realtime.on_event({"a.py"})
+        assert realtime.run_due()
         clock.now += CALM_S
-    strategy.on_event({"a.py"})
-    assert strategy.run_due()
-    strategy.on_event({"a.py", "b.py"})
-    assert strategy.run_due()
+    realtime.on_event({"a.py"})
+    assert realtime.run_due()
+    realtime.on_event({"a.py", "b.py"})
+    assert realtime.run_due()
     assert index.applied == [*[{"a.py"}] * 4, {"b.py"}], "a file that is written all the time has to rest"
     clock.now += STABLE_S
-    assert strategy.run_due()
+    assert realtime.run_due()
 
 
-def test_realtime_gathers_a_burst(tmp_path: Path, clock: Clock, index: Index) -> None:
-    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
-    strategy.start()
+def test_realtime_gathers_a_burst(realtime: Realtime, clock: Clock, index: Index) -> None:
     files = {f"{number}.py" for number in range(AT_ONCE + 1)}
-    strategy.on_event(files)
-    assert not strategy.run_due()
+    realtime.on_event(files)
+    assert not realtime.run_due()
     clock.now += STABLE_S
-    assert strategy.run_due()
+    assert realtime.run_due()
     assert index.applied == [files]
 
 
-def test_realtime_does_not_wait_for_ever(tmp_path: Path, clock: Clock, index: Index) -> None:
-    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
-    strategy.start()
-    strategy.on_event({"growing.py"})
+def test_realtime_does_not_wait_for_ever(realtime: Realtime, clock: Clock, index: Index) -> None:
+    realtime.on_event({"growing.py"})
     began = clock.now
     clock.now += STABLE_S / 2
-    strategy.on_event({"growing.py"})
-    while not strategy.run_due():
-        strategy.on_event({"growing.py"})
+    realtime.on_event({"growing.py"})
+    while not realtime.run_due():
+        realtime.on_event({"growing.py"})
         clock.now += STABLE_S / 2
     assert PATIENCE_S <= clock.now - began < PATIENCE_S + 2 * STABLE_S
 
 
-def test_what_could_not_be_indexed_waits_on(tmp_path: Path, clock: Clock, index: Index) -> None:
-    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
-    strategy.start()
-    strategy.on_event({"a.py"})
+def test_what_could_not_be_indexed_waits_on(realtime: Realtime, clock: Clock, index: Index) -> None:
+    realtime.on_event({"a.py"})
     clock.now += STABLE_S
     index.busy = True
     with pytest.raises(IndexBusyError):
-        strategy.run_due()
-    assert strategy.waiting == {"a.py"}
+        realtime.run_due()
+    assert realtime.waiting == {"a.py"}
     index.busy = False
     clock.now += STABLE_S
-    assert strategy.run_due()
+    assert realtime.run_due()
     assert index.applied == [{"a.py"}]
 
 
