@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
-from e2e.door import message_in, opened, post, serving
-from e2e.harness import PATIENCE_S, Connection
+from e2e.door import message_in, post, serving
+from e2e.harness import Connection
 from e2e.wire import Wire
 
 HUGE = 10 * 1024 * 1024
@@ -97,39 +94,3 @@ def test_more_than_a_name_and_a_port_is_no_address(
 def test_a_message_of_ten_megabytes(address: str, session: dict[str, str]) -> None:
     assert post(address, call(1, "x" * HUGE), **session).status == 413
     alive(address, session)
-
-
-def test_slow_bodies_without_a_token_keep_nobody_out(home: Path, shop: Path) -> None:
-    """More of them than the server has places: whoever has the token is answered."""
-    with opened(home, shop, files=400, FINDSPOT_HTTP_TOKEN="right") as door, ExitStack() as held:
-        parts = urlsplit(door.address)
-        for _ in range(250):
-            slow = held.enter_context(socket.create_connection((parts.hostname, parts.port), PATIENCE_S))
-            slow.sendall(
-                _request(parts.netloc, b"{", {}, claimed=5_000).replace(b"Connection: close\r\n", b"")
-            )
-        for _ in range(20):
-            assert post(door.address, Authorization="Bearer right").status == 200
-        assert _all_of(slow)[:12] in (b"HTTP/1.1 401", b"")  # answered, or made room before that
-
-
-def _all_of(connection: socket.socket) -> bytes:
-    """Return what comes until the other side closes the connection."""
-    answered = b""
-    with suppress(ConnectionResetError):
-        while more := connection.recv(1_000):
-            answered += more
-    return answered
-
-
-def _request(host: str, body: bytes, session: dict[str, str], claimed: int | None = None) -> bytes:
-    headers = {
-        "Host": host,
-        "Content-Type": "application/json",
-        "Accept": "application/json, text/event-stream",
-        "Content-Length": str(len(body) if claimed is None else claimed),
-        "Connection": "close",
-        **{name.replace("_", "-"): value for name, value in session.items()},
-    }
-    lines = [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join(["POST /mcp HTTP/1.1", *lines, "", ""]).encode() + body

@@ -20,6 +20,7 @@ import warm_start
 from e2e.harness import Person, Pipe, connected, parameters, until
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.server_registry import Choices
+from findspot.serve.mcp.resources import with_addresses
 from program import Program
 from trust.conftest import MakeFolder, Serve
 
@@ -62,7 +63,9 @@ def test_results_errors_and_refusals(gateway: Gateway, serve: Serve) -> None:
 
     result = pipe.call("call_tool", name="any__content")
     assert not result["isError"]
-    assert [result[name] for name in ("content", "_meta")] == list(calling_server.content().values())
+    assert [result[name] for name in ("content", "_meta")] == list(
+        with_addresses("any", calling_server.content()).values()
+    )
     assert pipe.call("call_tool", name="any__structured")["structuredContent"] == {"sum": 5}
     assert pipe.call("call_tool", name="add", arguments='{"a": 2, "b": 3}')["structuredContent"] == {
         "status": 5,
@@ -289,9 +292,10 @@ def test_resources_prompts_and_messages_of_agreed_servers(
     shown = pipe.values("get_tool", name="my notes__echo")
     assert shown["instructions"] == "Read the notes first."
 
-    assert pipe.error("resources/read", {"uri": "note://2"}) == -32002, "nobody named it yet"
-    pipe.call("call_tool", name="my notes__content", confirm=True)
-    (linked,) = pipe.result("resources/read", {"uri": "note://2"})["contents"]
+    assert pipe.error("resources/read", {"uri": "note://2"}) == -32002, "it says no server"
+    named = pipe.call("call_tool", name="my notes__content", confirm=True)["content"]
+    (address,) = (part["uri"] for part in named if part["type"] == "resource_link")
+    (linked,) = pipe.result("resources/read", {"uri": address})["contents"]
     assert linked["text"].startswith("the note note://2 for ")
     number = pipe.ask_tool("call_tool", {"name": "my notes__half", "confirm": True})
     logged = pipe.until("notifications/message")

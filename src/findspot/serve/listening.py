@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import math
 import os
@@ -111,22 +110,14 @@ class _Server(uvicorn.Server):
 
 
 def connection_limit() -> int:
-    """Raise the limit of open files as far as allowed; return how many connections it leaves room for."""
+    """Return how many connections the limit of open files leaves room for."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return MAX_CONNECTIONS
-    needed = MAX_CONNECTIONS + _OTHER_DESCRIPTORS
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    unlimited = resource.RLIM_INFINITY
-    if soft != unlimited and soft < needed:
-        new_soft = needed if hard == unlimited else min(needed, hard)
-        with contextlib.suppress(OSError, ValueError):  # then the limit that there is has to do
-            resource.setrlimit(resource.RLIMIT_NOFILE, (new_soft, hard))
-        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if soft == unlimited:
-        return MAX_CONNECTIONS
-    return min(MAX_CONNECTIONS, max(soft - _OTHER_DESCRIPTORS, soft // 2))
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    room = max(files - _OTHER_DESCRIPTORS, files // 2)
+    return MAX_CONNECTIONS if files == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, room)
 
 
 class _Listener(socket.socket):
@@ -177,6 +168,12 @@ class Connection(H11Protocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._watch()
+
+    def shutdown(self) -> None:
+        """Let requests that run be answered, but for streams on which a client only listens."""
+        super().shutdown()
+        if self.scope and self.scope["method"] == "GET" and "text/event-stream" in str(self.headers):
+            self.transport.close()
 
     def _make_room(self) -> None:
         """Close who has kept the server waiting longest if all places are taken: nobody is kept out so."""

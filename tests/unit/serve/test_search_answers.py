@@ -63,42 +63,26 @@ def results(*hits: Hit, warning: str | None = None, query: str = "sum of lines")
     return Results(query, Mode.HYBRID, hits, len(hits) + 3, 1.234, warning)
 
 
+ABOUT = {"totalResults": 5, "searchTimeMs": 1.2, "query": "sum of lines", "searchMode": "hybrid"}
+SPAN = {"path": "src/cart.py", "startLine": 3, "endLine": 5, "text": HIT.text, "strength": "strong"}
+NAMED = {"symbol": "Cart.total", "kind": "function"}
+SNAKE = {
+    "content": HIT.text, "path": "src/cart.py", "start_line": 3, "end_line": 5, "relevance_percent": 88,
+    "breadcrumb": "Cart > total",
+}  # fmt: skip
+
+
 class TestShapes:
     def test_lean(self) -> None:
         used = CodeReference("src/tax.py", 7, "RATE = 0.2")
         calls = CodeReference("src/app.py", 30, "cart.total()")
         best = replace(HIT, constants=(used,), callers=(calls,))
         values = fitted_values(results(best, PLAIN), Corpus.CODE, 10**6, full=False)
-        assert values == {
-            "results": [
-                {
-                    "path": "src/cart.py",
-                    "startLine": 3,
-                    "endLine": 5,
-                    "symbol": "Cart.total",
-                    "kind": "function",
-                    "score": 0.88,
-                    "strength": "strong",
-                    "text": HIT.text,
-                    "constants": ["RATE = 0.2  src/tax.py:7"],
-                    "callers": ["cart.total()  src/app.py:30"],
-                },
-                {
-                    "path": "a.txt",
-                    "startLine": 1,
-                    "endLine": 1,
-                    "kind": "block",
-                    "score": 0.5,
-                    "strength": str(PLAIN.strength),
-                    "text": "x",
-                },
-            ],
-            "totalResults": 5,
-            "searchTimeMs": 1.2,
-            "query": "sum of lines",
-            "searchMode": "hybrid",
-            "more": "3 more, less likely: offset=2",
-        }
+        first, second = values.pop("results")
+        assert values == ABOUT | {"more": "3 more, less likely: offset=2"}
+        related = {"constants": ["RATE = 0.2  src/tax.py:7"], "callers": ["cart.total()  src/app.py:30"]}
+        assert first == SPAN | NAMED | {"score": 0.88} | related
+        assert set(second) == {"path", "startLine", "endLine", "kind", "score", "strength", "text"}
 
     def test_where_nothing_fits_it_is_said_first(self) -> None:
         answer = replace(results(PLAIN, warning="Beware."), nothing_fits=True)
@@ -127,82 +111,29 @@ class TestShapes:
 
     def test_code(self) -> None:
         values = fitted_values(results(HIT, PLAIN, warning="Beware."), Corpus.CODE, 10**6)
-        assert values == {
-            "results": [
-                {
-                    "path": "src/cart.py",
-                    "text": HIT.text,
-                    "score": 0.876,
-                    "startLine": 3,
-                    "endLine": 5,
-                    "kind": "function",
-                    "symbols": ["total"],
-                    "symbol": "Cart.total",
-                    "signature": "def total(self)",
-                    "breadcrumb": "Cart > total",
-                    "docComment": "The sum.",
-                    "language": "python",
-                    "relevancePercent": 88,
-                    "strength": "strong",
-                },
-                {
-                    "path": "a.txt",
-                    "text": "x",
-                    "score": 0.5,
-                    "startLine": 1,
-                    "endLine": 1,
-                    "kind": "block",
-                    "symbols": [],
-                    "language": "text",
-                    "relevancePercent": 50,
-                    "strength": str(PLAIN.strength),
-                },
-            ],
-            "totalResults": 5,
-            "searchTimeMs": 1.2,
-            "query": "sum of lines",
-            "searchMode": "hybrid",
-            "warning": "Beware.",
-        }
+        first, second = values.pop("results")
+        assert values == ABOUT | {"warning": "Beware."}
+        more = {"score": 0.876, "symbols": ["total"], "signature": "def total(self)"}
+        more |= {"docComment": "The sum.", "language": "python", "breadcrumb": "Cart > total"}
+        assert first == SPAN | NAMED | more | {"relevancePercent": 88}
+        assert set(first) - set(second) == {"symbol", "signature", "docComment", "breadcrumb"}
+        assert second["symbols"] == []
 
     def test_docs_have_no_fields_of_code(self) -> None:
         (item,) = fitted_values(results(HIT), Corpus.DOCS, 10**6)["results"]
-        assert set(item) == {
-            "path", "text", "score", "startLine", "endLine", "relevancePercent", "strength", "breadcrumb",
-        }  # fmt: skip
+        assert item == SPAN | {"score": 0.876, "relevancePercent": 88, "breadcrumb": "Cart > total"}
 
     def test_json_is_snake_case(self) -> None:
         answer = json.loads(fitted_text(results(HIT, PLAIN), Corpus.CODE, "json", 10**6))
-        assert answer["query"] == "sum of lines"
-        assert answer["result_count"] == 2
-        assert "warning" not in answer
-        assert answer["results"] == [
-            {
-                "content": HIT.text,
-                "path": "src/cart.py",
-                "start_line": 3,
-                "end_line": 5,
-                "relevance_percent": 88,
-                "breadcrumb": "Cart > total",
-                "kind": "function",
-                "symbols": ["total"],
-                "signature": "def total(self)",
-                "doc_comment": "The sum.",
-            },
-            {
-                "content": "x",
-                "path": "a.txt",
-                "start_line": 1,
-                "end_line": 1,
-                "relevance_percent": 50,
-                "kind": "block",
-                "symbols": [],
-            },
-        ]
+        first, second = answer.pop("results")
+        assert answer == {"query": "sum of lines", "result_count": 2}
+        named = {"kind": "function", "symbols": ["total"], "signature": "def total(self)"}
+        assert first == SNAKE | named | {"doc_comment": "The sum."}
+        assert set(first) - set(second) == {"breadcrumb", "signature", "doc_comment"}
 
     def test_json_of_docs(self) -> None:
         (item,) = json.loads(fitted_text(results(HIT), Corpus.DOCS, "json", 10**6))["results"]
-        assert set(item) == {"content", "path", "start_line", "end_line", "relevance_percent", "breadcrumb"}
+        assert item == SNAKE
 
     @pytest.mark.parametrize("corpus", list(Corpus))
     def test_toon_is_the_same_as_json(self, corpus: Corpus) -> None:

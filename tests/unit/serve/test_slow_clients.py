@@ -69,22 +69,18 @@ def run(test: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(test, PATIENCE_S))
 
 
-def test_a_body_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "BODY_S", 0.3)
+@pytest.mark.parametrize(
+    ("limit", "app", "status"), [("BODY_S", read, b""), ("REST_S", answer, b"HTTP/1.1 200")]
+)
+def test_a_body_has_a_limit_of_time(
+    monkeypatch: pytest.MonkeyPatch, limit: str, app: ASGIApp, status: bytes
+) -> None:
+    """And a shorter one once it is answered."""
+    monkeypatch.setattr(listening, limit, 0.3)
 
     async def test() -> None:
-        async with server(read) as port:
-            assert await trickled(port) == b""
-
-    run(test())
-
-
-def test_an_answer_before_the_body_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "REST_S", 0.3)
-
-    async def test() -> None:
-        async with server(answer) as port:
-            assert (await trickled(port)).startswith(b"HTTP/1.1 200 OK")
+        async with server(app) as port:
+            assert (await trickled(port))[:12] == status
 
     run(test())
 

@@ -256,31 +256,27 @@ class Grant:
 
     name: str
     digest: bytes
-    paths: frozenset[Path] = frozenset()
-    """As they were written, and as they are: links are followed once, when the file is read."""
     ids: frozenset[str] = frozenset()
+    """Of the indexes of its projects, in every form."""
     repositories: frozenset[str] = frozenset()
     """Addresses of repositories; `located` says which projects they are."""
     everything: bool = False
 
     def allows(self, root: Path) -> bool:
         """Return whether this very folder is a granted project; nothing on disk is looked at."""
-        if self.everything or root in self.paths:
-            return True
-        return bool(self.ids) and not self.ids.isdisjoint(_ids_of(root))
+        return self.everything or not self.ids.isdisjoint(_ids_of(root))
 
     def located(self, repositories: Mapping[Path, str]) -> Grant:
-        """Return the grant with the paths of its repositories, given the address of each project."""
-        paths = (root for root, address in repositories.items() if address in self.repositories)
-        return replace(self, paths=self.paths.union(paths))
+        """Return the grant with the ids of its repositories, given the address of each project."""
+        roots = (root for root, address in repositories.items() if address in self.repositories)
+        return replace(self, ids=self.ids.union(*map(_ids_of, roots)))
 
     def covers(self, folder: Path) -> bool:
         """Return whether a folder is a granted project or inside one."""
         return any(self.allows(around) for around in (folder, *folder.parents))
 
     def knows(self, identity: str) -> bool:
-        keys = {key for path in self.paths for key in _ids_of(path)}
-        return self.everything or identity in self.ids or identity in keys
+        return self.everything or identity in self.ids
 
 
 def granted_all(name: str, token: str) -> Grant:
@@ -341,7 +337,6 @@ class Grants:
         return Grant(
             _SIGNED_IN + identity.subject,
             b"",
-            frozenset().union(*(group.paths for group in groups)),
             frozenset().union(*(group.ids for group in groups)),
             frozenset().union(*(group.repositories for group in groups)),
             everything=any(group.everything for group in groups),
@@ -393,11 +388,16 @@ def read_access(file: Path) -> AccessFile:
 def _grant(name: str, digest: bytes, projects: Projects) -> Grant:
     if projects == "*":
         return Grant(name, digest, everything=True)
-    ids = frozenset(project for project in projects if INDEX_ID.fullmatch(project))
-    addresses = {project: repository_address(project) for project in projects}
-    written = [lexical(project) for project in projects if project not in ids and not addresses[project]]
-    paths = frozenset((*written, *(path.resolve() for path in written)))
-    return Grant(name, digest, paths, ids, frozenset(filter(None, addresses.values())))
+    ids, repositories = set[str](), set[str]()
+    for project in projects:
+        if INDEX_ID.fullmatch(project):
+            ids.add(project)
+        elif address := repository_address(project):
+            repositories.add(address)
+        else:  # as it is written, and as it is: links are followed once, when the file is read
+            path = lexical(project)
+            ids.update(_ids_of(path), _ids_of(path.resolve()))
+    return Grant(name, digest, frozenset(ids), frozenset(repositories))
 
 
 def lexical(path: str | Path) -> Path:

@@ -47,17 +47,9 @@ def read_message(line: bytes) -> Read:
     if not line.strip():
         return None
     try:
-        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-        if not isinstance(message, types.JSONRPCNotification):  # which it also is with an unreadable id
-            return message
-    except ValidationError:
-        pass  # looked at more closely below
-    try:
         value = json.loads(readable(line))
     except (ValueError, RecursionError) as error:
-        said = {RecursionError: "nested too deeply", ValueError: "a number is too long"}
-        reason = f"Parse error: {said.get(type(error), error)}"
-        raise NoMessageError(None, types.PARSE_ERROR, reason) from None
+        raise NoMessageError(None, types.PARSE_ERROR, f"Parse error: {error}") from None
     if not isinstance(value, dict):
         reason = "Invalid request: not an object; send each message of a batch by itself"
         raise NoMessageError(None, types.INVALID_REQUEST, reason)

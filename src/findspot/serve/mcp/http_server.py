@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import re
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import anyio
 from anyio import to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -171,15 +169,14 @@ class Gate:
     ) -> None:
         """Take the names of the server beyond those of this machine."""
         self._engine = engine
-        self._stopping = threading.Event()
+        self.stopping = threading.Event()
+        """To be set when the server is about to end: work that stops then is only interrupted."""
         self._names = Names(hosts)
         self._grants = grants
         self._limits = limits
-        self._ending = asyncio.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._open_sessions: Counter[str] = Counter()
         guarded = replace(terms, guarded=grants is not None)
-        self.server = make_server(registry, engine, guarded, ending=self._stopping)
+        self.server = make_server(registry, engine, guarded, ending=self.stopping)
         self.server.middleware.append(self._count_sessions)
         self._sessions = StreamableHTTPSessionManager(self.server, max_sessions=MAX_SESSIONS)
 
@@ -245,35 +242,12 @@ class Gate:
                 scope[IN_SCOPE] = grant.located(repositories)
         if scope["path"] not in (PATH, f"{PATH}/"):
             await Response("Not Found", 404)(scope, receive, send)
-        elif scope["method"] == "GET":
-            await self._listen(scope, receive, send)
         else:
-            await self._sessions.handle_request(scope, receive, send)
-
-    def end(self) -> None:
-        """End the streams on which clients listen; calls that run are still answered."""
-        self._stopping.set()
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._ending.set)
-
-    async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with a stream, which ends when the server does."""
-
-        async def stop_at_end() -> None:
-            await self._ending.wait()
-            group.cancel_scope.cancel()
-
-        # None is resumed: the transport fails at a request that asks for it.
-        headers = [header for header in scope["headers"] if header[0] != b"last-event-id"]
-        async with anyio.create_task_group() as group:
-            group.start_soon(stop_at_end)
+            # No stream is resumed: the transport fails at a request that asks for it.
+            headers = [header for header in scope["headers"] if header[0] != b"last-event-id"]
             await self._sessions.handle_request({**scope, "headers": headers}, receive, send)
-            group.cancel_scope.cancel()
-        if self._ending.is_set():
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        self._loop = asyncio.get_running_loop()
         await receive()
         async with self._sessions.run():
             await send({"type": "lifespan.startup.complete"})
@@ -355,7 +329,7 @@ def run(
         AppStatus.enable_automatic_graceful_drain = False  # it would end the streams of running calls, too
         try:
             with beside(engine):
-                serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=app.end)
+                serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=app.stopping.set)
         finally:
             engine.close()
 

@@ -6,7 +6,6 @@ only those that said that they have any.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
@@ -29,7 +28,7 @@ from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.server_pool import PoolClient, ServerPool, all_pages
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import SEPARATOR
-from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
+from findspot.core.errors import FindspotError, PathNotFoundError
 from findspot.core.log import get_logger
 from findspot.core.paths import SCHEME
 from findspot.engine import Engine
@@ -46,10 +45,8 @@ Result = TypeVar("Result")
 _log = get_logger("mcp")
 
 _ADDRESS = "findspot://servers/"
-_LINKS = "findspot.links"
 _LIST_S, _READ_S = 10.0, 60.0
 """How long servers may take to list what they have, start included, and to read one of it."""
-_MAX_LINKS = 1_000
 
 
 async def opened_catalogue(call: Call, *, asks: bool = True) -> tuple[Catalogue, ServerPool, PoolClient]:
@@ -80,12 +77,13 @@ async def server_names(call: Call) -> list[str]:
         return []
 
 
-def note_links(call: Call, server: str, result: dict[str, Any]) -> None:
-    """Remember the resources that a tool's result names, so that the client can read them."""
-    links: dict[str, str] = call.client.memory.setdefault(_LINKS, {})
-    for part in result.get("content", ()):
-        if part.get("type") == "resource_link" and len(links) < _MAX_LINKS:
-            links[str(part.get("uri"))] = server
+def with_addresses(server: str, result: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool's result with the resources that it links to under the addresses that read them here."""
+    links = [
+        part | {"uri": _address(server, part["uri"])} if part["type"] == "resource_link" else part
+        for part in result["content"]
+    ]
+    return result | {"content": links}
 
 
 class Listing(NamedTuple):
@@ -131,15 +129,13 @@ def _known_as(listing: Listing, server: str, key: str) -> str:
 
 async def read(call: Call, uri: str) -> types.ReadResourceResult | None:
     """Return a resource by an address that was listed, or that a result named; None if it is no such."""
-    server, address = call.client.memory.get(_LINKS, {}).get(uri), uri
-    if uri.startswith(_ADDRESS):
-        name, _, address = uri.removeprefix(_ADDRESS).partition("/")
-        server = unquote(name)
-    if server is None:
+    if not uri.startswith(_ADDRESS):
         return None
+    name, _, address = uri.removeprefix(_ADDRESS).partition("/")
+    server = unquote(name)
     result = await _asked(call, "resources", server, lambda session: session.read_resource(address))
-    if result is None or address == uri:
-        return result
+    if result is None:
+        return None
     parts = [part.model_copy(update={"uri": _address(server, part.uri)}) for part in result.contents]
     return result.model_copy(update={"contents": parts})
 
@@ -303,43 +299,32 @@ def _cached(**found: Any) -> dict[str, Any]:
 async def read_resource(call: Call, uri: str) -> list[Contents] | None:
     """Return the contents of an address, or None where nothing has it.
 
-    A file is looked for in the index around it, and then, as one of a root outside the project's folder, in
-    the call's project; only for that is a client asked for its roots.
+    A file is looked for in the index around it, one of a dependency in the call's project.
     """
     address, _, fragment = uri.partition("#")
     lines = _LINES.fullmatch(fragment)
     if (fragment and lines is None) or not uri.startswith((_FILE, SCHEME)):
         return None
-    path = os.path.normpath(url2pathname(urlsplit(address).path))
 
-    def read(engine: Engine) -> list[Contents]:
+    def file(engine: Engine) -> list[Contents]:
+        path = os.path.normpath(url2pathname(urlsplit(address).path))
         root = engine.indexed_root(Path(path).parent)
         if root is None:
             raise PathNotFoundError(path)
-        return _file(engine.project(root), uri, path, lines)
+        project = engine.project(root)
+        return _source(project, uri, project.roots.relative(path), lines)
 
     try:
         if uri.startswith(_FILE):
-            with contextlib.suppress(PathNotFoundError, ProjectNotDetectedError):
-                return await call.quick(read)
+            return await call.quick(file)
         project = (await find_project(call, None)).project
-        if uri.startswith(_FILE):
-            return await call.quick(lambda _: _file(project, uri, path, lines))
         return await call.quick(lambda _: _source(project, uri, unquote(address), lines))
-    except ProjectNotDetectedError:
-        raise
     except FindspotError:
         return None
 
 
 def _text(uri: str, text: str, mime_type: str | None = None) -> Contents:
     return types.TextResourceContents(uri=uri, mime_type=mime_type or _PLAIN, text=encodable(text))
-
-
-def _file(project: Project, uri: str, path: str, lines: re.Match[str] | None) -> list[Contents]:
-    if project.roots.spelled(Path(path)) is None:
-        raise PathNotFoundError(path)
-    return _source(project, uri, project.roots.relative(path), lines)
 
 
 def _source(project: Project, uri: str, path: str, lines: re.Match[str] | None) -> list[Contents]:

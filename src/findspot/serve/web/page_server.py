@@ -1,10 +1,10 @@
 """Serving the page on loopback, and who may ask: only a browser of this machine that was given the token.
 
-The token comes once, in the address that `findspot ui` prints, and is new for each run; from then on a cookie
-carries it. Cookies know no ports, so another server of this machine would be sent ours: the page is served
-below a path that nobody can guess, and the cookie is for that path alone. A page of someone else could reach
-this port too, so the names of host and origin must be ours, the browser must say that our own page asks, and
-what changes something must name its origin. What is sent forbids everything but our own files.
+All of the page is served below its token, which is new for each run: it is a part of the address that
+`findspot ui` prints, and of no cookie, which another server of this machine would be sent too. A page of
+someone else could reach this port, so the names of host and origin must be ours, the browser must say that
+our own page asks, and what changes something must name its origin. What is sent forbids everything but our
+own files.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
@@ -34,7 +32,6 @@ from findspot.serve.listening import listen, serve
 from findspot.serve.web.routes import PageProjects, routes
 
 _HOSTS = ("127.0.0.1", "localhost")
-_PATH_BYTES = 16
 _READING = ("GET", "HEAD")
 
 _HEADERS = {
@@ -68,11 +65,9 @@ _SHUTDOWN_S = 1
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, token: str, port: int, below: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self._app = app
         self._token = token.encode()
-        self._cookie = f"findspot_{port}"  # two pages may be open
-        self._below = f"/{below}"
         self._hosts = {f"{name}:{port}" for name in _HOSTS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,56 +80,21 @@ class Guard:
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        app, inner = self._admitted(scope)
-        await app(inner, receive, send_guarded)
+        token, _, rest = scope["path"][1:].partition("/")
+        if self._ours(scope) and hmac.compare_digest(token.encode(), self._token):
+            inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode()}
+            await self._app(inner, receive, send_guarded)
+        else:
+            await PlainTextResponse(_REFUSED, 403)(scope, receive, send_guarded)
 
-    def _admitted(self, scope: Scope) -> tuple[ASGIApp, Scope]:
-        """Return what answers a request, and the request as the page's routes know it."""
-        headers, path = Headers(scope=scope), scope["path"]
-        refused = PlainTextResponse(_REFUSED, 403)
-        if not self._ours(headers):
-            return refused, scope
-        if scope["method"] not in _READING and "origin" not in headers and not self._is_bearer(headers):
-            return refused, scope
-        if self._in_address(scope):
-            cookie = f"{self._cookie}={self._token.decode()}; Path={self._below}/; HttpOnly; SameSite=Strict"
-            location = {"Location": f"{self._below}/", "Set-Cookie": cookie}
-            return Response(status_code=303, headers=location), scope
-        below, _, rest = path[1:].partition("/")
-        is_below = hmac.compare_digest(f"/{below}".encode(), self._below.encode())
-        inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode()} if is_below else scope
-        # The page's own files hold no secret, and a browser that comes from elsewhere keeps the cookie back.
-        is_page = is_below and not rest.startswith("api/")
-        return (self._app if is_page or self._in_headers(headers) else refused), inner
-
-    def _ours(self, headers: Headers) -> bool:
+    def _ours(self, scope: Scope) -> bool:
         """Return whether the names are ours and, where the browser tells, the asking page too."""
+        headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
-        if host not in self._hosts or (origin is not None and origin != f"http://{host}"):
-            return False
+        names_us = origin == f"http://{host}" or (origin is None and scope["method"] in _READING)
         site = headers.get("sec-fetch-site", "none")
-        return site in ("same-origin", "none") or headers.get("sec-fetch-mode") == "navigate"
-
-    def _in_address(self, scope: Scope) -> bool:
-        if scope["path"] != "/":
-            return False
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
-        return hmac.compare_digest(given[0].encode(), self._token)
-
-    def _in_headers(self, headers: Headers) -> bool:
-        return self._is_bearer(headers) or hmac.compare_digest(self._in_cookie(headers), self._token)
-
-    def _is_bearer(self, headers: Headers) -> bool:
-        """Return whether a program sent the token itself; a browser never does that for somebody else."""
-        bearer = headers.get("authorization", "").removeprefix("Bearer ").encode()
-        return hmac.compare_digest(bearer, self._token)
-
-    def _in_cookie(self, headers: Headers) -> bytes:
-        try:
-            held = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return b""
-        return held.value.encode() if held else b""
+        asks = site in ("same-origin", "none") or headers.get("sec-fetch-mode") == "navigate"
+        return host in self._hosts and names_us and asks
 
 
 def run(
@@ -153,8 +113,8 @@ def run(
         with _listening(port) as listener:
             token = secrets.token_urlsafe(_TOKEN_BYTES)
             number = listener.getsockname()[1]
-            app = make_app(page, token, number, secrets.token_urlsafe(_PATH_BYTES))
-            opened(f"http://{HOST}:{number}/?token={token}")
+            opened(f"http://{HOST}:{number}/{token}/")
+            app = make_app(page, token, number)
             serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=False, stop=stop)
     finally:
         page.close()
@@ -162,7 +122,7 @@ def run(
             page.engine.close()
 
 
-def make_app(projects: PageProjects, token: str, port: int, below: str) -> ASGIApp:
+def make_app(projects: PageProjects, token: str, port: int) -> ASGIApp:
     """Return the page, its files and its routes, behind the guard."""
 
     mimetypes.add_type("text/javascript", ".js")  # some systems say otherwise, and browsers are strict
@@ -177,7 +137,7 @@ def make_app(projects: PageProjects, token: str, port: int, below: str) -> ASGIA
             Mount("/assets", StaticFiles(directory=_PAGE)),
         ]
     )
-    return Guard(app, token, port, below)
+    return Guard(app, token, port)
 
 
 def _listening(port: int | None) -> socket.socket:

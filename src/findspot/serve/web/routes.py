@@ -185,20 +185,13 @@ class PageProjects:
 
     def search_several(self, query: Query, workspace: str) -> tuple[Results, list[tuple[str, Path]]]:
         """Return the merged answer of all projects, or of a workspace's, and the project of each hit."""
-        identities = self._searchable()
-        folder = Path(workspace) if workspace else self.start
-        if workspace:
-            members = self.workspaces().get(folder)
-            if members is None:
-                raise InvalidArgumentError(
-                    "This workspace no longer exists.", workspace, hint="Choose one from the list."
-                )
-            identities = {root: identity for root, identity in identities.items() if identity in members}
-        everything = self.engine.gathered(folder, identities)
-        if everything is None:
+        identities, folder = self._searchable(), Path(workspace) if workspace else self.start
+        members = self.workspaces().get(folder, []) if workspace else identities.values()
+        asked = self.engine.gathered(folder, [root for root, own in identities.items() if own in members])
+        if asked is None:
             raise IndexNotFoundError(str(folder), "no project is indexed")
-        results = everything.search(query)
-        owners = [everything.members[str(hit.project)] for hit in results.hits]
+        results = asked.search(query)
+        owners = [asked.members[str(hit.project)] for hit in results.hits]
         hits = tuple(replace(hit, path=hit.path.removeprefix(f"{hit.project}/")) for hit in results.hits)
         return replace(results, hits=hits), [(identities[root], root) for root in owners]
 

@@ -16,7 +16,7 @@ from findspot.engine import Engine
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.arguments import CONFIRM, TOOLS, argument, text
 from findspot.serve.mcp.client import Reply, key_of
-from findspot.serve.mcp.resources import note_links, opened_catalogue
+from findspot.serve.mcp.resources import opened_catalogue, with_addresses
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.target import agree
 from findspot.serve.mcp.tool import Answer, Arguments, Tool, failed, undescribed
@@ -93,10 +93,10 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
         confirm=_confirmation(call),
         handlers=lambda server: _handlers(call, server),
     )
-    note_links(call, tool.server_name, result)
 
     def fitted(_: Engine) -> dict[str, Any]:
-        return fit_result(result, max(MIN_TOKENS, settings_here().serve.max_call_tokens))
+        limit = max(MIN_TOKENS, settings_here().serve.max_call_tokens)
+        return fit_result(with_addresses(tool.server_name, result), limit)
 
     return Answer({}, is_error=bool(result.get("isError")), passed_on=await call.quick(fitted))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from mimetypes import guess_type
 from typing import Any
@@ -244,18 +244,9 @@ async def _code_research(call: Call, arguments: Arguments) -> Answer:
 
 
 def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
-    return Inquiry(
-        arguments["query"] or "",
-        arguments["depth"],
-        arguments["focus"],
-        under,
-        arguments["relation"],
-        arguments["symbol"],
-        arguments["to"],
-        arguments["include_tests"] or True,
-        arguments["min_confidence"],
-        arguments["since"],
-    )
+    names = {field.name for field in fields(Inquiry)}
+    given = {name: value for name, value in arguments.items() if name in names and value is not None}
+    return Inquiry(arguments["query"] or "", under=under, **given)
 
 
 def _each_hop(client: Client) -> ProgressSink:
