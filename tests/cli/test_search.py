@@ -66,14 +66,14 @@ class TestListing:
 
     @pytest.mark.parametrize("form", ["human", "compact", "toon", "json"])
     def test_what_files_hold_never_steers_a_terminal(self, indexed: Program, form: str) -> None:
-        asked = ("search", "nasty", "--format", form, "--full", "--no-pager")
+        asked = ("search", "nasty", "--format", form)
         shown = indexed.on_terminal(*asked, answers={}, whole=True, env={"NO_COLOR": "1"}).err
         assert "nasty" in shown
         assert not any(character in shown for character in "\x1b\x07\x9b\u202e")
 
     def test_long_passages_show_their_best_lines(self, ask: Ask) -> None:
         short = ask("search", "SessionStore", "-n", "1").out
-        whole = ask("search", "SessionStore", "-n", "1", "--full").out
+        whole = ask("search", "SessionStore", "-n", "1", "--format", "human").out
         assert " more line" in short
         assert " more line" not in whole
         assert len(whole) > len(short)

@@ -45,11 +45,10 @@ def test_long_answers_go_through_the_pager(shared: Program, script: tuple[Path, 
     new.write_text("NEW = 1\n")
     stale = shared.on_terminal("search", "greet", "--no-update", answers={}, whole=True, env=env).err
     new.unlink()
-    assert "1 change on disk not indexed" in seen.read_text().partition("src/greet.py")[0]
-    assert "not indexed" not in stale
+    assert "1 change on disk not indexed" in stale
+    assert "src/greet.py" in seen.read_text()
     seen.unlink()
     assert "src/greet.py" in shared("search", "greet", env=env).out
-    assert shared.on_terminal("search", "greet", "--no-pager", answers={}, whole=True, env=env).code == 0
     assert not seen.exists()
 
 

@@ -48,8 +48,8 @@ def test_a_server_logs_what_it_does(findspot: Program, home: Path, make: MakeFol
         assert part in messages
     for source_text in ("very", "GITHUB", TOKEN):
         assert source_text not in messages
-    warnings = findspot("logs", "--level", "warning", "--json").json["lines"]
-    assert [line["level"] for line in warnings] == ["WARNING"]
+    levels = [line["level"] for line in shown]
+    assert (levels.count("WARNING"), "ERROR" in levels) == (1, False)
     if os.name != "nt":
         for path, mode in ((home, 0o700), (log.parent, 0o700), (log, 0o600)):
             assert stat.S_IMODE(path.stat().st_mode) == mode

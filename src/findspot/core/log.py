@@ -26,8 +26,6 @@ _FORMAT = "%(asctime)s %(levelname)s %(name)s [%(process)d] %(message)s"
 RECORD = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d+ (?P<level>[A-Z]+) (?P<part>[\w.]+) (?P<message>.*)"
 )
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-"""From the least to the most serious."""
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -97,23 +95,15 @@ def log_file(home: Path) -> Path:
     return home / "logs" / LOG_FILE
 
 
-def last_lines(current: Path, count: int, level: str | None = None) -> list[str]:
-    """Return the last lines of a log, older files included if needed; only records of a level and above."""
+def last_lines(current: Path, count: int) -> list[str]:
+    """Return the last lines of a log, older files included if needed."""
     lines: list[str] = []
     older = [current.with_name(f"{current.name}.{number}") for number in range(1, _BACKUPS + 1)]
     for path in (current, *older):
         if len(lines) >= count or not path.is_file():
             break
         lines = path.read_text("utf-8", "replace").splitlines() + lines
-    wanted = LEVELS[LEVELS.index(level) if level else 0 :]
-    shown: list[str] = []
-    inside = level is None
-    for line in lines[-count:]:
-        if record := RECORD.match(line):
-            inside = record["level"] in wanted
-        if inside:
-            shown.append(line)
-    return shown
+    return lines[-count:]
 
 
 def record_object(line: str) -> dict[str, str]:

@@ -33,10 +33,17 @@ _WRITING = frozenset(("index", "reindex", "watch", "ui"))
 _LOST = 70
 
 
-def page(command: list[str], text: str) -> None:
-    """Show a text in the user's pager: it quits if all fits on one screen, keeps colours, and leaves them."""
+def start(command: list[str], text: str | None) -> None:
+    """Show a text in the user's pager, or without one start a browser, which must not want this terminal.
+
+    A pager quits if all fits on one screen, keeps colours, and leaves them.
+    """
     import subprocess
 
+    if text is None:
+        nowhere = subprocess.DEVNULL
+        subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+        return
     environment = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
     sys.stdout.flush()
     pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
@@ -114,11 +121,10 @@ class _Attendant:
                 say(said["err"], end="")
             elif "read" in said:
                 self._send(answer=self._read(said["read"]))
-            elif "page" in said:
-                page(said["page"], said["text"])
+            elif "start" in said:
+                with contextlib.suppress(OSError):
+                    start(said["start"], said["text"])
                 self._send(answer=0)
-            elif "run" in said:
-                self._send(answer=_run(said["run"]))
         if self._is_repeatable:
             return None
         say("error: The process that answers ended. Run the command again.")
@@ -145,12 +151,3 @@ class _Attendant:
         if self._stops > 1:
             os._exit(128 + number)
         self._send(stop=number)
-
-
-def _run(command: list[str]) -> int:
-    import subprocess
-
-    try:
-        return subprocess.run(command, check=False).returncode
-    except OSError:
-        return 127

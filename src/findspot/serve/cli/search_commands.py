@@ -48,7 +48,7 @@ from findspot.text.tokens import STOP_WORDS, parts
 from findspot.workspace import Asked
 
 SHOWN_LINES = 12
-"""Lines shown of each passage, around the one that matches best; `--full` shows all."""
+"""Lines shown of each passage, around the one that matches best; `--format human` shows all."""
 TAB = "    "
 _MATCH: dict[str, Any] = {"fg": "yellow", "bold": True}
 _STRENGTH_STYLES: dict[Strength, dict[str, Any]] = {
@@ -58,34 +58,36 @@ _STRENGTH_STYLES: dict[Strength, dict[str, Any]] = {
 }
 
 
-def show_results(results: Results, *, first: int = 1, full: bool = False) -> None:
-    """Print the hits in the order of their rank, which begins with `first`."""
+def show_results(results: Results) -> None:
+    """Print the hits in the order of their rank; what else a reader should know goes to standard error."""
+    output.warn(results.warning)
+    with paged(wanted=bool(results.hits)):
+        _list(results)
+    if results.hits:
+        output.note(output.count(len(results.hits), "result"), dim=True)
+    else:
+        output.note("No results. Try other words, or fewer filters.")
+
+
+def _list(results: Results) -> None:
     if results.nothing_fits and results.hits:
         output.line(NOTHING_FITS, fg="yellow")
     for line in assistance_lines(results):
         output.line(line)
     marked = _query_words(results.query)
-    width = len(str(first + len(results.hits) - 1))
+    first = results.offset + 1
+    width = len(str(results.offset + len(results.hits)))
     for rank, hit in enumerate(results.hits, first):
         _show_heading(hit, f"{rank:>{width}}")
-        if hit.strength is Strength.WEAK and rank > first and not full:
+        if hit.strength is Strength.WEAK and rank > first:
             continue
-        _show_lines(hit, marked, full)
+        _show_lines(hit, marked)
         for line in related_lines(hit):
             output.line(cut(f"  {line}", output.room(0)), dim=True)
         if hit.why:
             why = ", ".join(f"{name} {value:g}" for name, value in hit.why.items())
             output.line(f"  why: {why}", dim=True)
         output.line()
-
-
-def show_notes(results: Results) -> None:
-    """Print what a reader should know about the results, to standard error: after them, never between."""
-    output.warn(results.warning)
-    if results.hits:
-        output.note(output.count(len(results.hits), "result"), dim=True)
-    else:
-        output.note("No results. Try other words, or fewer filters.")
 
 
 def _show_heading(hit: Hit, rank: str) -> None:
@@ -96,28 +98,24 @@ def _show_heading(hit: Hit, rank: str) -> None:
     click.echo(f"{rank}  {location}  {strength}  {output.clean(what)}", color=True)
 
 
-def _show_lines(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
+def _show_lines(hit: Hit, marked: re.Pattern[str] | None) -> None:
     """Print the lines around the best one; of a file's first lines, which are imports, what it defines."""
-    if hit.overview and not full:
-        lines = hit.overview.split("\n")
-        start, end, numbers = 0, min(len(lines), SHOWN_LINES), [""] * len(lines)
-    else:
-        lines = hit.text.split("\n")
-        best = (hit.focus or hit.span.start) - hit.span.start
-        start, end = (0, len(lines)) if full else _window(best, len(lines))
-        width = len(str(hit.span.start + end))
-        numbers = [f"{hit.span.start + place:>{width}}  " for place in range(len(lines))]
-        if best < len(lines) and not full:
-            lines[best] = shorten(lines[best], 0, output.room(width + 4), hit.focus_column)
-    room = sys.maxsize if full else output.room(len(numbers[start]) + 2)
-    for number, line in zip(numbers[start:end], lines[start:end], strict=True):
+    lines = (hit.overview or hit.text).split("\n")
+    best = 0 if hit.overview else (hit.focus or hit.span.start) - hit.span.start
+    start, end = _window(best, len(lines))
+    width = 0 if hit.overview else len(str(hit.span.start + end)) + 2
+    room = output.room(width + 2)
+    if best < len(lines) and not hit.overview:
+        lines[best] = shorten(lines[best], 0, room, hit.focus_column)
+    for place, line in enumerate(lines[start:end], hit.span.start + start):
+        number = output.paint(f"{place}  ".rjust(width), sys.stdout, dim=True) if width else ""
         shown = cut(output.clean(line.rstrip("\r").replace("\t", TAB)), room)
         if marked:
             shown = marked.sub(lambda found: output.paint(found[0], sys.stdout, **_MATCH), shown)
-        click.echo(f"  {output.paint(number, sys.stdout, dim=True)}{shown}", color=True)
+        click.echo(f"  {number}{shown}", color=True)
     if len(lines) > end - start:
         rest = output.count(len(lines) - (end - start), "more line")
-        output.line(f"  {' ' * len(numbers[start])}… {rest}", dim=True)
+        output.line(f"  {' ' * width}… {rest}", dim=True)
 
 
 def _window(best: int, count: int) -> tuple[int, int]:
@@ -137,11 +135,7 @@ NOT_FOUND = 1
 UNLIMITED = 10**9
 
 
-_shared_options = together(
-    options_of(arguments.SEARCH, "-n", path_filter="GLOB", exclude="GLOB", changed_since="REV"),
-    click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
-    click.option("--pager/--no-pager", default=True, help="Use a pager for long answers, or not."),
-)
+_shared_options = options_of(arguments.SEARCH, "-n", path_filter="GLOB", exclude="GLOB", changed_since="REV")
 
 
 def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
@@ -204,21 +198,14 @@ def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options:
     """Print an answer: as a listing for people, or in the form that was asked for, within its tokens."""
     serve, max_tokens = asked.settings.serve, options["max_tokens"]
     form = options["format"] or serve.default_format
-    listed = not reply.json and form in (None, "human") and max_tokens is None
     room = max_tokens or (serve.max_tokens if form == COMPACT else UNLIMITED)
-    wanted = options["pager"] and bool(results.hits)
-    with paged(wanted=wanted) as in_pager:
-        if listed:
-            if in_pager and results.warning:  # what comes after the pager is read too late
-                output.line(results.warning, fg="yellow")
-                results = replace(results, warning=None)
-            show_results(results, first=results.offset + 1, full=options["full"])
-        elif reply.json:
-            output.emit(fitted_values(results, corpus, room))
-        else:
+    if reply.json:
+        output.emit(fitted_values(results, corpus, room))
+    elif form is None and max_tokens is None:
+        show_results(results)
+    else:
+        with paged(wanted=bool(results.hits)):
             _print(fitted_text(results, corpus, form or "human", room), form)
-    if listed:
-        show_notes(results)
 
 
 def _record(root: Path, corpus: Corpus, results: Results) -> None:
@@ -452,7 +439,6 @@ def pick(project: Project) -> None:
             output.note(f"error: {error.statement}", fg="red")
             continue
         show_results(results)
-        show_notes(results)
 
 
 def _line() -> str:

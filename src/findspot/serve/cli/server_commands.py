@@ -18,7 +18,7 @@ import click
 from findspot.core.caller import working_folder
 from findspot.core.config import SERVED, load_settings, terminal_settings
 from findspot.core.files import make_private_dir, write_atomic
-from findspot.core.log import LEVELS, keep_log, last_lines, log_file, record_object
+from findspot.core.log import keep_log, last_lines, log_file, record_object
 from findspot.core.paths import home_folder, index_folder, project_root
 from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.core.utc_time import age
@@ -186,9 +186,8 @@ def leading_to(address: str) -> Iterator[Path]:
 
 @command()
 @option_of("lines", count("Lines to show", 1, 1_000_000, default=50), "-n")
-@click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="This level and above.")
 @click.option("--path", "only_path", is_flag=True, help="Print the path of the log, and exit.")
-def logs(reply: Reply, lines: int, level: str | None, only_path: bool) -> None:
+def logs(reply: Reply, lines: int, only_path: bool) -> None:
     """Show the log that servers keep: counts, durations and paths, never source text.
 
     To follow it as it grows: tail -F "$(findspot logs --path)"
@@ -197,7 +196,7 @@ def logs(reply: Reply, lines: int, level: str | None, only_path: bool) -> None:
     if only_path:
         reply.give({"path": str(path)}, str(path))
         return
-    shown = last_lines(path, lines, level)
+    shown = last_lines(path, lines)
     reply.answer_program({"path": str(path), "lines": [record_object(line) for line in shown]})
     if not shown:
         output.note(f"Nothing is logged yet ({path}).")

@@ -14,7 +14,6 @@ import shlex
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +26,7 @@ import click
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.config import terminal_settings
 from findspot.core.platforms import find_program, resolved
-from findspot.door.command import page
+from findspot.door.command import start
 from findspot.door.connection import lines_from
 
 if TYPE_CHECKING:
@@ -90,8 +89,8 @@ class OwnTerminal:
     def printing_to(self, stream: _Stream) -> contextlib.AbstractContextManager[object]:
         return contextlib.redirect_stdout(cast(IO[str], stream))
 
-    def page(self, command: list[str], text: str) -> None:
-        page(command, text)
+    def start(self, command: list[str], text: str | None = None) -> None:
+        start(command, text)
 
 
 class RemoteTerminal:
@@ -129,9 +128,6 @@ class RemoteTerminal:
         self.send(**said)
         return self._answers.get()
 
-    def run(self, command: list[str]) -> int:
-        return int(self._ask(run=command) or 0)
-
     @contextlib.contextmanager
     def printing_to(self, stream: _Stream) -> Iterator[None]:
         before, self.stdout = self.stdout, stream
@@ -140,8 +136,9 @@ class RemoteTerminal:
         finally:
             self.stdout = before
 
-    def page(self, command: list[str], text: str) -> None:
-        self._ask(page=command, text=text)
+    def start(self, command: list[str], text: str | None = None) -> None:
+        """Have the door show a text with a program, or start a browser."""
+        self._ask(start=command, text=text)
 
     @contextlib.contextmanager
     def stopping(self, action: Callable[[int], None]) -> Iterator[None]:
@@ -220,7 +217,7 @@ def paged(*, wanted: bool = True) -> Iterator[bool]:
     text: list[str] = []
     with terminal().printing_to(_Stream(text.append, is_terminal=True)):
         yield True
-    terminal().page(command, "".join(text))
+    terminal().start(command, "".join(text))
 
 
 def _pager() -> list[str]:
@@ -238,10 +235,4 @@ def open_in_browser(page: Path | str) -> None:
         return
     opener = "open" if sys.platform == "darwin" else "xdg-open"
     with contextlib.suppress(OSError):
-        command = resolved([opener, str(page)], ENVIRONMENT.get("PATH"))
-        current = terminal()
-        if isinstance(current, RemoteTerminal):
-            current.run(command)
-        else:
-            nowhere = subprocess.DEVNULL  # it may start a browser that wants this terminal
-            subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+        terminal().start(resolved([opener, str(page)], ENVIRONMENT.get("PATH")))
