@@ -7,7 +7,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -323,10 +323,6 @@ def _print(text: str) -> None:
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HIDDEN = re.compile(r"…(?!\$\{)|\*{4}")
-_PAIRS = {
-    "--env": (re.compile(r"\s*([^\s=][^=]*?)\s*=(.*)", re.DOTALL), "NAME=VALUE"),
-    "--header": (re.compile(r"([A-Za-z0-9_-]+)\s*[:=]\s*(.*)"), "NAME: VALUE"),
-}
 
 
 @contextlib.contextmanager
@@ -401,19 +397,19 @@ def _entry(
             raise click.UsageError(f"'{url}' is not an http or https address.")
         if env:
             raise click.UsageError("--env is for a COMMAND; an address takes --header.")
-        return {"type": "http", "url": url} | ({"headers": _pairs(header, "--header")} if header else {})
+        headers = {"headers": _pairs("--header", header, ": ")} if header else {}
+        return {"type": "http", "url": url, **headers}
     if header:
         raise click.UsageError("--header is for an address; a COMMAND takes --env.")
-    variables = {"env": _pairs(env, "--env")} if env else {}
+    variables = {"env": _pairs("--env", env, "=")} if env else {}
     return {"command": command[0], "args": list(command[1:]), **variables, "cwd": str(Path.cwd())}
 
 
-def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
-    pattern, form = _PAIRS[option]
-    found = [pattern.fullmatch(text) for text in given]
-    if None in found:
-        raise click.UsageError(f"{option} takes {form}.")
-    return {pair[1]: pair[2] for pair in found if pair}
+def _pairs(option: str, given: Sequence[str], separator: str) -> dict[str, str]:
+    pairs = [text.partition(separator.strip()) for text in given]
+    if not all(name.strip() and found for name, found, _ in pairs):
+        raise click.UsageError(f"{option} takes NAME{separator}VALUE.")
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _require_new(catalogue: Catalogue, name: str) -> None:
@@ -589,11 +585,28 @@ def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, projec
     until you are sent back. If the browser runs on another machine, the page it is sent back to does not
     open there: fetch that address on this machine, for example with curl.
     """
-    from findspot.catalogue.oauth import remote_server
+    from findspot.catalogue.oauth import LoginError, Logins, log_in, remote_server
 
     with open_catalogue(project) as catalogue:
         spec = remote_server(catalogue.registry, server)
-    _wait_for_login(spec, timeout, None if no_browser else open_in_browser)
+
+    def show(address: str) -> None:
+        output.note("Open this address to log in:")
+        output.note(f"  {address}")
+        output.note("Waiting for the browser. Ctrl-C cancels.")
+        if not no_browser:
+            open_in_browser(address)
+
+    async def run() -> None:
+        with anyio.fail_after(timeout):
+            await log_in(spec, Logins(home_folder()), show)
+
+    try:
+        run_loop(run)
+    except TimeoutError:
+        raise LoginError(f"There was no login within {timeout:g} s.") from None
+    except ExceptionGroup as errors:
+        raise first_cause(errors) from errors
     reply.give({"server": server, "status": "logged_in"}, f"Logged in at {server}.")
     output.note(f"Read its tools: {spec.index_command}")
 
@@ -610,26 +623,3 @@ def logout(reply: Reply, server: str, *, project: str | None) -> None:
         reply.give({"server": server, "status": "logged_out"}, f"Logged out of {server}.")
     else:
         reply.give({"server": server, "status": "no_login"}, f"There is no login at {server}.")
-
-
-def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[str], None] | None) -> None:
-    """Run the login, which ends by an answer of the browser, by Ctrl-C or when the time is over."""
-    from findspot.catalogue.oauth import LoginError, Logins, log_in
-
-    def show(address: str) -> None:
-        output.note("Open this address to log in:")
-        output.note(f"  {address}")
-        output.note("Waiting for the browser. Ctrl-C cancels.")
-        if open_address is not None:
-            open_address(address)
-
-    async def run() -> None:
-        with anyio.fail_after(timeout_s):
-            await log_in(spec, Logins(home_folder()), show)
-
-    try:
-        run_loop(run)
-    except TimeoutError:
-        raise LoginError(f"There was no login within {timeout_s:g} s.") from None
-    except ExceptionGroup as errors:
-        raise first_cause(errors) from errors

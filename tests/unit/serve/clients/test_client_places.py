@@ -1,4 +1,7 @@
-"""Where clients are on each system, and which command starts Findspot for each way to install it."""
+"""Where clients are on each system, and which command starts Findspot for each way to install it.
+
+Of clients whose files lie alike, one is named.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,12 @@ PLACES = {
     "linux": {
         "claude-code": ".claude.json",
         "claude-desktop": ".config/Claude/claude_desktop_config.json",
-        "cursor": ".cursor/mcp.json",
-        "windsurf": ".codeium/windsurf/mcp_config.json",
-        "vscode": ".config/Code/User/mcp.json",
-        "copilot": ".copilot/mcp-config.json",
         "codex": ".codex/config.toml",
-        "gemini": ".gemini/settings.json",
         "zed": ".config/zed/settings.json",
-        "opencode": ".config/opencode/opencode.json",
         "cline": ".cline/data/settings/cline_mcp_settings.json",
         "roo": f".config/Code/{ROO}",
-        "continue": ".continue/config.yaml",
         "jetbrains": ".junie/mcp/mcp.json",
-        "amp": ".config/amp/settings.json",
         "goose": ".config/goose/config.yaml",
-        "qwen": ".qwen/settings.json",
-        "kilo": ".config/kilo/kilo.json",
     },
     "darwin": {
         "claude-desktop": "Library/Application Support/Claude/claude_desktop_config.json",
@@ -60,17 +53,11 @@ def test_each_client_has_its_place(tmp_path: Path, platform: str, name: str, pla
     assert client.configs(machine) == [tmp_path / place]
 
 
-def test_a_folder_is_enough_but_not_the_home_folder(tmp_path: Path) -> None:
-    (tmp_path / ".cursor").mkdir()
-    machine = Machine("linux", tmp_path, {})
-    assert [client.name for client in CLIENTS if client.configs(machine)] == ["cursor"]
-
-
-def test_the_outermost_folder_of_a_client_is_enough(tmp_path: Path) -> None:
-    for folder in (".junie", ".cline", f".config/Cursor/{ROO}"):
+def test_the_outermost_folder_of_a_client_is_enough_but_not_the_home_folder(tmp_path: Path) -> None:
+    for folder in (".cursor", ".junie", ".cline", f".config/Cursor/{ROO}"):
         (tmp_path / folder).mkdir(parents=True)
-    machine = Machine("linux", tmp_path, {})
-    assert [client.name for client in CLIENTS if client.configs(machine)] == ["cline", "roo", "jetbrains"]
+    found = [client.name for client in CLIENTS if client.configs(Machine("linux", tmp_path, {}))]
+    assert found == ["cursor", "cline", "roo", "jetbrains"]
 
 
 def test_the_spelling_of_a_file_that_exists_is_taken(tmp_path: Path) -> None:
