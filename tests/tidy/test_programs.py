@@ -14,14 +14,13 @@ STARTERS = {
     "catalogue/transports.py": "resolved",
     "core/platforms.py": "python_command",
     "core/git.py": "program",  # the absolute path that find_program gave
-    "door/command.py": "_run",  # the pager or browser that `serve/cli/terminal.py` found
+    "door/command.py": "start",  # the pager or browser that `serve/cli/terminal.py` found
     "door/connection.py": "_start",  # this Python
     "embed/services.py": "resolved",
     "history/project_history.py": "python_command",  # reading 20,000 commits must not slow a server down
     "search/likely_files.py": "ripgrep_binary",
     "search/regex.py": "ripgrep_binary",
     "search/ripgrep.py": "ripgrep_binary",
-    "serve/cli/terminal.py": "resolved",
 }
 """Each module that starts a program, and what gives it the program's absolute path."""
 

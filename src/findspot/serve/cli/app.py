@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 
 import click
-from click.shell_completion import CompletionItem
 
 from findspot import __version__
 from findspot.serve.cli import output
@@ -101,14 +100,6 @@ class LazyGroup(Group):
         """Take one argument with a space in it for a question, and nothing for one that is empty."""
         is_question = not args[0].strip() or (" " in args[0].strip() and not args[0].startswith("-"))
         return super().resolve_command(ctx, ["search", *args] if is_question else args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        names = [
-            CompletionItem(name, help=line)
-            for name, (_, line) in COMMANDS.items()
-            if name.startswith(incomplete)
-        ]
-        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by purpose, without importing them."""

@@ -85,24 +85,22 @@ def unwinding_on_sigterm() -> Iterator[None]:
     An event loop takes Ctrl-C between two steps of its tasks. So it does SIGTERM: in the middle of a step a
     server may just have started that nobody has noted yet.
     """
-    received: list[SystemExit] = []
+    received: list[int] = []
     if not terminal().is_own:
         yield
         return
 
     def end(number: int, frame: FrameType | None) -> None:
-        received.append(SystemExit(128 + number))  # which an event loop does not catch, unlike other errors
+        received.append(number)
         interrupt = signal.getsignal(signal.SIGINT)
-        if not callable(interrupt) or interrupt is signal.default_int_handler:
-            raise received[0]
-        interrupt(number, frame)
+        (interrupt if callable(interrupt) else signal.default_int_handler)(number, frame)
 
     previous = signal.signal(signal.SIGTERM, end)
     try:
         yield
     except BaseException:
         if received:
-            raise received[0] from None  # a group of tasks raises it as a part of something else
+            raise SystemExit(128 + received[0]) from None
         raise
     finally:
         signal.signal(signal.SIGTERM, previous)

@@ -29,11 +29,6 @@ _SEARCH = re.compile(r"(?:^|[;&(\n])\s*(?:git\s+grep|rg|ag|ack|e?grep)\s+\S")
 def remind() -> None:
     """Read a hook's JSON from standard input; print a note for the assistant if it is due."""
     with contextlib.suppress(Exception):
-        if sys.stdin.isatty():
-            sys.stdout.write(
-                "The plugins for assistants run this command as a hook; it reads the hook's JSON.\n"
-            )
-            return
         payload = json.loads(sys.stdin.buffer.read(_MAX_BYTES))
         if is_search(payload) and _is_first(payload):
             sys.stdout.write(json.dumps(_answer(payload)) + "\n")
