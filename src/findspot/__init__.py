@@ -21,13 +21,13 @@ if TYPE_CHECKING:
         ToolResults as ToolResults,
         ToolSearchOptions as ToolSearchOptions,
     )
-    from findspot.chunkfiles import (
+    from findspot.chunkfiles.chunk_reader import (
         ContextChunk as ContextChunk,
         ContextSearcher as ContextSearcher,
-        ProjectChunks as ProjectChunks,
         SearchOptions as SearchOptions,
         SearchResult as SearchResult,
     )
+    from findspot.chunkfiles.searcher import ProjectChunks as ProjectChunks
     from findspot.core.errors import (
         CancelledError as CancelledError,
         DiskFullError as DiskFullError,
@@ -81,14 +81,14 @@ if TYPE_CHECKING:
     )
     from findspot.core.settings import Settings as Settings
     from findspot.dependencies.package import Dependency as Dependency
-    from findspot.documents import (
+    from findspot.documents.document_record import (
         AddedDocument as AddedDocument,
         Document as Document,
         FoundDocument as FoundDocument,
         IndexInfo as IndexInfo,
-        NamedIndexes as NamedIndexes,
         SearchAnswer as SearchAnswer,
     )
+    from findspot.documents.named_indexes import NamedIndexes as NamedIndexes
     from findspot.embed.embedder import (
         Embedder as Embedder,
         EmbedMode as EmbedMode,

@@ -126,7 +126,7 @@ def test_a_writer_that_is_killed(project: Project, tmp_path: Path) -> None:
 
 
 def test_named_indexes(tmp_path: Path) -> None:
-    from findspot.documents import Document, NamedIndexes
+    from findspot import Document, NamedIndexes
 
     indexes = NamedIndexes(tmp_path, 10_000_000)
     indexes.create("shelf", "disk", {})

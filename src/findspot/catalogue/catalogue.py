@@ -73,7 +73,6 @@ from findspot.core.errors import (
 )
 from findspot.core.files import State, state_of
 from findspot.core.locks import writer_lock
-from findspot.core.log import get_logger
 from findspot.core.paths import index_key
 from findspot.core.utc_time import utc_now
 from findspot.embed.embedder import Embedder
@@ -253,18 +252,11 @@ AgreeToTools = Callable[[Sequence[ToolDefinition]], bool]
 class CatalogueIndexer:
     """Writes the index files of one catalogue; one writer per file at a time."""
 
-    def __init__(
-        self,
-        registry: ServerRegistry,
-        embedder: Callable[[str], Embedder],
-        chosen_embedder: Callable[[str], Embedder],
-    ) -> None:
-        """Take the servers; `embedder` opens any provider, `chosen_embedder` only one that the user chose."""
+    def __init__(self, registry: ServerRegistry, embedder: Callable[[str], Embedder]) -> None:
         self._registry = registry
         self._home = registry.home
         self._paths = registry.indexes
         self._embedder = embedder
-        self._chosen_embedder = chosen_embedder
 
     def index(
         self,
@@ -391,25 +383,6 @@ class CatalogueIndexer:
                     for folder in path.parents[: len(INDEX_PATH.parts) - 1]:
                         folder.rmdir()
 
-    def replace_tools(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
-        """Replace the tools of one server where they stand; the rest of the file does not change."""
-        spec = next((spec for spec in self._registry.servers(path) if spec.name == server), None)
-        new = [tool for tool in tools if spec is None or spec.offers(tool.own_name)]
-        with self._writing(path):
-            old = read_index(path)
-            places = [place for place, entry in enumerate(old.tools) if entry.tool.server_name == server]
-            if server not in old.servers or new == [old.tools[place].tool for place in places]:
-                return
-            embedder = self._chosen_embedder(old.provider) if old.provider else None
-            own = index_tools(new, old, embedder, old.dtype)[0]
-            others = [entry for entry in old.tools if entry.tool.server_name != server]
-            start = places[0] if places else len(others)
-            merged = (*others[:start], *own, *others[start:])
-            state = ServerState(old.servers[server].fingerprint, len(own), utc_now())
-            servers = {**old.servers, server: state}
-            write_index(path, replace(old, tools=merged, updated_at=utc_now(), servers=servers))
-            _log.info("the tools of %s changed: %d", server, len(new))
-
     def _writing(self, path: Path) -> contextlib.AbstractContextManager[None]:
         return writer_lock(self._home / "catalogues" / f"{index_key(path)}.lock", _WRITER_PATIENCE_S)
 
@@ -442,8 +415,6 @@ def _nothing_named(path: Path, files: Sequence[Path], notes: Sequence[str]) -> I
         hint=" ".join([*reasons, f"To have no catalogue, delete {path}."]),
     )
 
-
-_log = get_logger("catalogue")
 
 _OTHER_PROVIDER = (
     "Run `findspot tools index` to embed the tools with the provider of your settings, or use mode 'bm25'."
@@ -494,12 +465,11 @@ class Catalogue:
         self._embedder = embedder
         self._provider = provider
         self.registry = ServerRegistry(home, self.paths)
-        self.indexer = CatalogueIndexer(self.registry, embedder, self._model)
+        self.indexer = CatalogueIndexer(self.registry, embedder)
         self.orchestrator = standard_orchestrator(self._model)
         self._guard = threading.Lock()
         self._tools: ToolSet | None = None
         self._state: tuple[State | None, ...] = ()
-        self._learned: dict[str, tuple[ToolDefinition, ...]] = {}
 
     @property
     def paths(self) -> list[Path]:
@@ -597,25 +567,9 @@ class Catalogue:
             return ToolAccess(AccessState.NEEDS_LOGIN, spec, f"The server {spec.name} asks for a login", hint)
         return ToolAccess(AccessState.READY, spec, CHANGED_TOOL if self._is_changed(tool) else "")
 
-    def learn(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:
-        """Take over in the background what a server says about its tools, if that has changed."""
-        if self._learned.get(spec.name) == tools:
-            return
-        self._learned[spec.name] = tools
-        threading.Thread(target=self._replace, args=(spec, tools), name="learn-tools").start()
-
     def close(self) -> None:
         """Release the models."""
         self.orchestrator.close()
-
-    def _replace(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:
-        for path in self.paths:
-            if spec not in self.registry.servers(path):
-                continue
-            try:
-                self.indexer.replace_tools(path, spec.name, tools)
-            except (FindspotError, OSError) as error:
-                _log.warning("the new tools of %s could not be indexed: %s", spec.name, error)
 
     def _model(self, provider: str) -> Embedder:
         """Open the model that an index file names, if the user chose it, whoever wrote the file."""

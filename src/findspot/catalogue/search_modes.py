@@ -368,8 +368,8 @@ def other_topics() -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
-TOOLS_AT_A_TIME = 1_000
-"""Also: with so many more tools, only every second, third, … topic is compared, so that opening stays fast.
+MANY_TOOLS = 1_000
+"""With so many more tools, only every second, third, … topic is compared, so that opening stays fast.
 Large catalogues leave few other topics anyway."""
 
 
@@ -422,11 +422,8 @@ class EmbeddingStrategy(SearchStrategy):
         if tools.about.provider not in FIT_LEAST:
             return np.zeros((0, model.dimensions), dtype=np.float32)
         if tools not in self._others:
-            topics = model.embed(other_topics()[:: 1 + len(tools) // TOOLS_AT_A_TIME], EmbedMode.PASSAGE)
-            nearest = np.zeros(len(topics), dtype=np.float32)
-            for start in range(0, len(tools), TOOLS_AT_A_TIME):
-                some = tools.vectors[start : start + TOOLS_AT_A_TIME]
-                np.maximum(nearest, (topics @ some.T).max(axis=1), out=nearest)
+            topics = model.embed(other_topics()[:: 1 + len(tools) // MANY_TOOLS], EmbedMode.PASSAGE)
+            nearest = (topics @ tools.vectors.T).max(axis=1, initial=0)
             self._others[tools] = topics[nearest < SAME_TOPIC]
         return self._others[tools]
 

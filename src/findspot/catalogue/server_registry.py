@@ -338,6 +338,17 @@ class ServerStatus:
         return self.spec is None and self.origin != LIST
 
 
+@dataclass(frozen=True, slots=True)
+class _Configurations:
+    """What the configurations of a catalogue said when they were last read."""
+
+    files: Sequence[Path] = ()
+    state: list[State | None] = field(default_factory=list)
+    sources: dict[Path, Sources] = field(default_factory=dict)
+    removed: dict[str, Path] = field(default_factory=dict)
+    problems: dict[Path, str] = field(default_factory=dict)
+
+
 class ServerRegistry:
     """The servers of the project's index and of the user's; changes of files are noticed."""
 
@@ -347,11 +358,7 @@ class ServerRegistry:
         self.choices = Choices(home, indexes)
         self.agreements = Agreements(home)
         self._guard = threading.Lock()
-        self._files: list[Path] = []
-        self._state: list[State | None] = []
-        self._sources: dict[Path, Sources] = {}
-        self._removed: dict[str, Path] = {}
-        self._problems: dict[Path, str] = {}
+        self._last = _Configurations()
 
     def added(self, index: Path) -> HomeFile:
         """Return the servers that the user added to an index: a configuration."""
@@ -360,9 +367,7 @@ class ServerRegistry:
 
     def servers(self, index: Path) -> tuple[ServerSpec, ...]:
         """Return the servers of one index, whether or not they are enabled and agreed to."""
-        with self._guard:
-            self._refresh()
-            return self._sources[index].servers
+        return self._read().sources[index].servers
 
     def _all(self) -> Iterator[ServerSpec]:
         return (spec for index in self.indexes for spec in self.servers(index))
@@ -381,9 +386,7 @@ class ServerRegistry:
 
     def state(self) -> list[State | None]:
         """Return values that change whenever an answer of this registry may change."""
-        with self._guard:
-            self._refresh()
-            return [*self._state, state_of(self.agreements.path)]
+        return [*self._read().state, state_of(self.agreements.path)]
 
     def in_workspace(self, index: Path, read: Sources) -> Sources:
         """Return the sources of an index; servers of all projects are started in the one that is open."""
@@ -465,15 +468,11 @@ class ServerRegistry:
 
     def removed(self) -> dict[str, Path]:
         """Return the servers whose entries are gone, with the configurations that named them."""
-        with self._guard:
-            self._refresh()
-            return self._removed
+        return self._read().removed
 
     def problems(self) -> dict[Path, str]:
         """Return which configurations of the catalogue cannot be read, and why."""
-        with self._guard:
-            self._refresh()
-            return self._problems
+        return self._read().problems
 
     def statuses(self, tools: ToolSet | None) -> list[ServerStatus]:
         """Return every server with its state, those of the project first."""
@@ -518,23 +517,26 @@ class ServerRegistry:
         origin = ADDED if spec.source == self.added(index).path else str(spec.source)
         return ServerStatus(spec.name, state, spec=spec, index=index, origin=origin, error=error)
 
-    def _refresh(self) -> None:
-        if self._state and self._seen() == self._state:
-            return
-        records = {index: read_build_record(self.home, index) for index in self.indexes}
-        self._files = [file for record in records.values() for file in record.files]
-        self._state = self._seen()
-        self._removed, self._problems = {}, {}
-        self._sources = {index: self._read_sources(index, record) for index, record in records.items()}
-        known = {name for read in self._sources.values() for name in read.names}
-        self._removed = {name: file for name, file in self._removed.items() if name not in known}
+    def _read(self) -> _Configurations:
+        """Return what the files say; they are read again when one has changed."""
+        with self._guard:
+            if not self._last.state or self._state_of(self._last.files) != self._last.state:
+                records = {index: read_build_record(self.home, index) for index in self.indexes}
+                files = [file for record in records.values() for file in record.files]
+                read = _Configurations(files, self._state_of(files))
+                for index, record in records.items():
+                    read.sources[index] = self._sources(index, record, read)
+                for name in {name for sources in read.sources.values() for name in sources.names}:
+                    read.removed.pop(name, None)
+                self._last = read
+            return self._last
 
-    def _seen(self) -> list[State | None]:
+    def _state_of(self, files: Iterable[Path]) -> list[State | None]:
         added = [self.added(index).path for index in self.indexes]
         own = (build_records(self.home).path, self.choices.path)
-        return [state_of(path) for path in (*own, *added, *self._files)]
+        return [state_of(path) for path in (*own, *added, *files)]
 
-    def _read_sources(self, index: Path, record: BuildRecord) -> Sources:
+    def _sources(self, index: Path, record: BuildRecord, about: _Configurations) -> Sources:
         read = Sources()
         for file in (self.added(index).path, *record.files):
             state = state_of(file)
@@ -544,8 +546,8 @@ class ServerRegistry:
                 of_file = read_sources([file], _CONFIGURATION_BYTES, project_of(index))
             except FindspotError as error:  # a missing or broken file starts nothing
                 if file in record.files:
-                    self._problems[file] = f"{error.user_message} Its servers cannot be called."
+                    about.problems[file] = f"{error.user_message} Its servers cannot be called."
                 continue
-            self._removed |= dict.fromkeys({*record.files.get(file, ())} - of_file.names, file)
+            about.removed.update(dict.fromkeys({*record.files.get(file, ())} - of_file.names, file))
             read = read.and_then(of_file)
         return self.in_workspace(index, read)

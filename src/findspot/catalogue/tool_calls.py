@@ -116,9 +116,8 @@ class ToolCaller:
             await anyio.to_thread.run_sync(agree)
 
     async def _current(self, tool: ToolDefinition, spec: ServerSpec, timeout_s: float) -> ToolDefinition:
-        """Return the tool as its server describes it now; the catalogue learns what changed."""
+        """Return the tool as its server describes it now."""
         current = await self.pool.tools(spec, client=self.client, timeout_s=timeout_s)
-        self.catalogue.learn(spec, current)
         if not self.catalogue.registry.agreements.knows_tools(spec):
             await anyio.to_thread.run_sync(self.catalogue.registry.agreements.agree_to_tools, spec, current)
         found = next((known for known in current if known.name == tool.name), None)

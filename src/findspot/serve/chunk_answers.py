@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from findspot.chunkfiles import ContextSearcher, SearchResult
-from findspot.chunkfiles.chunk_reader import ChunkFilesError, SearchOptions
+from findspot.chunkfiles.chunk_reader import ChunkFilesError, ContextSearcher, SearchOptions, SearchResult
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType, Hit, Mode, Results, Span

@@ -245,9 +245,15 @@ def test_an_index_of_the_specification_alone_is_read(open_catalogue: Open, root:
     value = {
         "version": "1.0.0",
         "createdAt": "2024-01-15T10:30:00Z",
-        "tools": [{"tool": {"name": "fs__read", "description": "Read it"}, "serverName": "fs"}],
+        "tools": [
+            {"tool": {"name": "fs__read", "description": "Read it"}, "serverName": "fs"},
+            {"tool": {"name": "filesystem__list"}},
+            {"tool": {"name": "plain"}},
+        ],
     }
     path = root / ".please" / "mcp" / "index.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(value))
-    assert [tool.name for tool in open_catalogue().search("read").tools] == ["fs__read"]
+    opened = open_catalogue()
+    assert [tool.name for tool in opened.search("read").tools] == ["fs__read"]
+    assert opened.tools().servers == ["fs", "filesystem", ""], "mcp-gateway leaves `serverName` empty"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -20,7 +17,6 @@ from findspot.catalogue.tool_record import (
 from findspot.core.errors import InvalidArgumentError
 from findspot.embed.embedder import EmbedMode
 from findspot.embed.provider_registry import open_embedder
-from findspot.text.tokens import stem
 
 from .conftest import Write, index
 
@@ -149,24 +145,3 @@ def test_a_mode_can_be_added(catalogue: Catalogue) -> None:
     assert mine.calls == ["initialize", "search", "search", "dispose"]
     with pytest.raises(InvalidArgumentError, match="no search mode 'other'"):
         catalogue.search("x", ToolSearchOptions(mode="other"))
-
-
-def test_scores_by_words_can_be_computed_from_the_file(catalogue: Catalogue) -> None:
-    listed = json.loads(catalogue.paths[0].read_text("utf-8"))["tools"]
-    counted = []
-    for tool in listed:
-        terms: Counter[str] = Counter()
-        for token, count in zip(tool["tokens"], tool["counts"], strict=True):
-            terms[stem(token)] += count
-        terms.update(stem(word) for word in tool["serverName"].split())
-        counted.append(terms)
-    mean = sum(terms.total() for terms in counted) / len(counted)
-    query = [stem(word) for word in ("mail", "message", "file")]
-    holders = {term: sum(term in terms for terms in counted) for term in query}
-    idf = {term: math.log((len(counted) - n + 0.5) / (n + 0.5) + 1) for term, n in holders.items()}
-    for tool, terms in zip(listed, counted, strict=True):
-        length = 1.2 * (1 - 0.75 + 0.75 * terms.total() / mean)
-        score = sum(idf[term] * terms[term] * 2.2 / (terms[term] + length) for term in query)
-        share = round(score / sum(idf[term] * 2.2 for term in query), 4)
-        results = catalogue.search("mail message file", ToolSearchOptions(SearchMode.BM25))
-        assert {one.name: one.score for one in results.tools}.get(tool["tool"]["name"], 0.0) == share

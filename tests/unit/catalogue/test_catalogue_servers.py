@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from findspot.catalogue import server_pool
 from findspot.catalogue.catalogue import Built, Catalogue
-from findspot.catalogue.indexfile import parse_index, read_index
 from findspot.catalogue.search_modes import EmbeddingStrategy
 from findspot.catalogue.server_registry import read_build_record
 from findspot.catalogue.transports import ProcessNotes
@@ -133,25 +131,6 @@ def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Wri
     assert about.provider == "local:static"
     assert str(path) not in opened.project_index.read_text("utf-8")
     assert open_catalogue().indexer.remembered(user_wide=True) == ()
-
-
-def test_tools_are_replaced_where_they_stand(catalogue: Catalogue) -> None:
-    path = catalogue.project_index
-    assert path is not None
-    before, mail = path.read_bytes(), catalogue.get("send_email")
-    catalogue.indexer.replace_tools(path, "mail", [mail])
-    catalogue.indexer.replace_tools(path, "unknown", [mail])
-    assert path.read_bytes() == before
-    others = [replace(mail, name="mail__read"), replace(mail, name="mail__send")]
-    catalogue.indexer.replace_tools(path, "mail", others)
-    assert catalogue.tools().names == [
-        "filesystem__read_file", "mail__read", "mail__send", "weather__get_forecast",
-    ]  # fmt: skip
-    about = read_index(path).servers["mail"]
-    assert (about.tools, about.fingerprint) == (2, parse_index(path, before).servers["mail"].fingerprint)
-    catalogue.indexer.replace_tools(path, "mail", [])
-    catalogue.indexer.replace_tools(path, "mail", [mail])
-    assert catalogue.tools().names[-1] == "mail__send_email"
 
 
 def test_the_model_that_a_project_has_loaded_searches_its_tools(root: Path, write: Write) -> None:

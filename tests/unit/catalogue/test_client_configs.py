@@ -21,7 +21,6 @@ from findspot.catalogue.server_sources import (
     server_table,
     without_literals,
 )
-from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import InvalidArgumentError
 
 from .conftest import Write, entry, index
@@ -384,18 +383,6 @@ def test_tools_that_a_client_leaves_out_are_not_indexed(
     names = opened.tools().names
     assert "notes__read_note" in names
     assert "notes__write_note" not in names
-    opened.indexer.replace_tools(opened.paths[0], "notes", [ToolDefinition("notes__write_note", "notes")])
-    assert opened.tools().names == []
-
-
-def test_an_index_of_mcp_gateway_has_servers(root: Path, open_catalogue: Callable[[], Catalogue]) -> None:
-    """documents-chunks-tools B3: `serverName` stayed empty though the name is `filesystem__…`."""
-    path = root / ".please" / "mcp" / "index.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(
-        json.dumps({"tools": [{"tool": {"name": "filesystem__read"}}, {"tool": {"name": "plain"}}]})
-    )
-    assert open_catalogue().tools().servers == ["filesystem", ""]
 
 
 @pytest.mark.parametrize(

@@ -265,8 +265,15 @@ class TestHostile:
         with pytest.raises(LoginError, match="refused the login: access_denied"):
             login(spec_of(server), logins)
 
-    @pytest.mark.parametrize("path", [PROTECTED_RESOURCE, AUTHORIZATION_SERVER, "/register", "/token"])
-    @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+    @pytest.mark.parametrize(
+        ("path", "kind"),
+        [
+            (PROTECTED_RESOURCE, "application/json"),
+            (AUTHORIZATION_SERVER, "text/event-stream"),
+            ("/register", "application/json"),
+            ("/token", "text/event-stream"),
+        ],
+    )
     def test_a_huge_answer_ends_the_login(
         self, logins: Logins, server: RemoteServer, path: str, kind: str
     ) -> None:

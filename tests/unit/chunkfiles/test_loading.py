@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from e2e.cortex_files import DIMENSIONS, chunk, embedding, file_value, write_file, write_samples
-from findspot.chunkfiles import ChunkFilesError, SearchOptions
-from findspot.chunkfiles.chunk_reader import Collection, load
+from findspot.chunkfiles.chunk_reader import ChunkFilesError, Collection, SearchOptions, load
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from e2e.cortex_files import chunk, file_value, write_file, write_samples
 from e2e.harness import until
 from e2e.sample import FILES
 from findspot import Engine
-from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, export_chunks
-from findspot.chunkfiles.chunk_reader import FoundChunks
+from findspot.chunkfiles.chunk_reader import ChunkFilesError, FoundChunks, SearchOptions
+from findspot.chunkfiles.searcher import ProjectChunks, export_chunks
 from findspot.core.errors import ModelMismatchError
 from findspot.embed.provider_registry import PROVIDERS
 from kept_workers import KeptEngine

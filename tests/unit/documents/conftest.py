@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from findspot.documents import Document, NamedIndexes
+from findspot.documents.document_record import Document
+from findspot.documents.named_indexes import NamedIndexes
 
 LIMIT_BYTES = 64_000_000
 

@@ -13,14 +13,16 @@ from pathlib import Path
 import pytest
 
 from findspot.core.errors import FindspotError, IndexFormatError
-from findspot.documents import Document, NamedIndexes
+from findspot.documents.document_record import Document
+from findspot.documents.named_indexes import NamedIndexes
 
 LIMIT = 10_000_000
 
 _WRITER = """
 import sys
 from pathlib import Path
-from findspot.documents import Document, NamedIndexes
+from findspot.documents.document_record import Document
+from findspot.documents.named_indexes import NamedIndexes
 name = sys.argv[2]
 indexes = NamedIndexes(Path(sys.argv[1]), 10_000_000)
 for number in range(int(sys.argv[3])):

@@ -10,8 +10,13 @@ from contents import write_files
 from findspot.core.config import load_settings
 from findspot.core.model import Skip, SkipReason
 from findspot.core.settings import Settings
-from findspot.documents import Document
-from findspot.documents.document_record import bytes_document, file_document, folder_documents, in_words
+from findspot.documents.document_record import (
+    Document,
+    bytes_document,
+    file_document,
+    folder_documents,
+    in_words,
+)
 
 KEY = "AKIA" + "Q3XMPLE7RTW2ZXYK"
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.documents import Document, NamedIndexes, named_indexes
+from findspot.documents import named_indexes
+from findspot.documents.document_record import Document
+from findspot.documents.named_indexes import NamedIndexes
 
 LIMIT = 64_000_000
 

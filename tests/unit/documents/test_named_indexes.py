@@ -11,8 +11,15 @@ from collections.abc import Callable
 import pytest
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.documents import Document, NamedIndexes, SearchAnswer, Tokenizer
-from findspot.documents.document_record import Phrase, UnknownIndexError, parse
+from findspot.documents.document_record import (
+    Document,
+    Phrase,
+    SearchAnswer,
+    Tokenizer,
+    UnknownIndexError,
+    parse,
+)
+from findspot.documents.named_indexes import NamedIndexes
 
 Put = Callable[..., None]
 

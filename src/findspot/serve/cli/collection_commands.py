@@ -14,7 +14,8 @@ from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
 from findspot.core.model import Skip
 from findspot.core.paths import expanded
 from findspot.core.settings import Settings
-from findspot.documents import Document, document_record
+from findspot.documents import document_record
+from findspot.documents.document_record import Document
 from findspot.serve import shapes
 from findspot.serve.arguments import CHUNKS, count
 from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, ask_chunks, context_text, context_values

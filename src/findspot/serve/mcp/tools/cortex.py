@@ -13,7 +13,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from pydantic import WithJsonSchema
 
-from findspot.chunkfiles import ContextSearcher, ProjectChunks
+from findspot.chunkfiles.chunk_reader import ContextSearcher
+from findspot.chunkfiles.searcher import ProjectChunks
 from findspot.core.errors import (
     FindspotError,
     IndexNotFoundError,

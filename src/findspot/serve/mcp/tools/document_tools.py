@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.documents import Document
-from findspot.documents.document_record import BLANK_CONTENT
+from findspot.documents.document_record import BLANK_CONTENT, Document
 from findspot.serve.arguments import argument, count
 from findspot.serve.mcp.tool import IDEMPOTENT, Answer, Arguments, Tool
 from findspot.serve.mcp.tool_call import Call
