@@ -31,27 +31,23 @@ NAMES = st.sampled_from([
     "requirements.txt", "caf\u00e9",
 ])
 # fmt: on
-PATTERNS = st.lists(
-    st.sampled_from(
-        [
-            "a",
-            "b/",
-            "*.py",
-            "/a",
-            "a/b",
-            "**/b.py",
-            "!b.py",
-            "!a",
-            "lib/**",
-            "a/**/b",
-            "*",
-            "!*/",
-            "?.py",
-            "[a-b]",
-        ]
-    ),
-    max_size=4,
-)  # fmt: skip
+RULES = [
+    "a",
+    "b/",
+    "*.py",
+    "/a",
+    "a/b",
+    "**/b.py",
+    "!b.py",
+    "!a",
+    "lib/**",
+    "a/**/b",
+    "*",
+    "!*/",
+    "?.py",
+    "[a-b]",
+]
+PATTERNS = st.lists(st.sampled_from(RULES), max_size=4)
 KINDS = st.sampled_from(["file", "file", "file", "folder", "link out", "link to file", "link up", "fifo"])
 TREES = st.lists(st.tuples(st.lists(NAMES, min_size=1, max_size=4), KINDS, PATTERNS), max_size=14)
 POLICIES = st.builds(

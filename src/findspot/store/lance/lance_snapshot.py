@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.errors import IndexCorruptError
-from findspot.core.facts import Facts, unpack
 from findspot.core.model import Skip, SkipReason, Stamp, Symbol
 from findspot.store.derived import Derived, FileTable, Selection
 from findspot.store.edge_rows import EdgeRows
@@ -392,12 +391,9 @@ class PublishedFacts(FactRows):
     def __init__(self, rows: VersionRows) -> None:
         self._rows = rows
 
-    def of_file(self, file_id: int) -> Facts | None:
+    def _packed(self, file_id: int) -> bytes | None:
         rows = self._rows.look_up(REFERENCES_TABLE, "file_id", file_id)
-        try:
-            return unpack(rows[0][1]) if rows else None
-        except ValueError as error:
-            raise IndexCorruptError(str(error)) from error
+        return rows[0][1] if rows else None
 
     def files_naming(
         self, name: str, first: int = ALL_NUMBERS[0], last: int = ALL_NUMBERS[1]
