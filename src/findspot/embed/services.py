@@ -67,6 +67,8 @@ class _ServiceEmbedder:
         self._path = path
         self._batch_texts = batch_texts
         self._timeout_s = timeout_s
+        self._hint = hint
+        self._headers = {"Content-Type": "application/json"}
         self._dimensions: int | None = None
         self.address = f"{self._address.text}{path}"
 
@@ -115,6 +117,12 @@ class _ServiceEmbedder:
     def _post(self, body: bytes) -> bytes:
         raise NotImplementedError
 
+    def _ask(self, method: str, path: str, body: bytes | None) -> Answer:
+        try:
+            return self._address.ask(method, path, body, self._headers, timeout_s=self._timeout_s)
+        except RequestFailedError as error:
+            raise self._failure(str(error), self._hint) from error
+
     def _failure(self, detail: str, hint: str = _THERE_HINT) -> ProviderError:
         return ProviderError(f"{self.address}: {detail}", hint=hint)
 
@@ -134,12 +142,11 @@ class HttpEmbedder(_ServiceEmbedder):
     ) -> None:
         super().__init__(endpoint, "/embed", HTTP_BATCH_TEXTS, timeout_s, hint)
         self._dimensions = dimensions
-        self._hint = hint
         self._program = program
         self.revision = self.address
 
     def check(self) -> None:
-        self._ask("GET", "/", None)
+        self._data("GET", "/", None)
 
     def close(self) -> None:
         """End the service if it was started here."""
@@ -156,14 +163,10 @@ class HttpEmbedder(_ServiceEmbedder):
     def _post(self, body: bytes) -> bytes:
         if self._program is not None:
             self._program.ensure(self.check)
-        return self._ask("POST", self._path, body)
+        return self._data("POST", self._path, body)
 
-    def _ask(self, method: str, path: str, body: bytes | None) -> bytes:
-        headers = {"Content-Type": "application/json"}
-        try:
-            answer = self._address.ask(method, path, body, headers, timeout_s=self._timeout_s)
-        except RequestFailedError as error:
-            raise self._failure(str(error), self._hint) from error
+    def _data(self, method: str, path: str, body: bytes | None) -> bytes:
+        answer = self._ask(method, path, body)
         if answer.status != 200:
             raise self._failure(f"it answered with HTTP status {answer.status}")
         return answer.data
@@ -279,7 +282,9 @@ class ApiEmbedder(_ServiceEmbedder):
         self.id = dialect.id
         self._dialect = dialect
         self._model = model or dialect.model
-        self._key = key
+        self._headers["Accept"] = "application/json"
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
         self._wait = wait
         self.revision = self._model if endpoint is None else f"{self._model}@{self._address.text}"
 
@@ -294,7 +299,7 @@ class ApiEmbedder(_ServiceEmbedder):
     def _post(self, body: bytes) -> bytes:
         """Send a request; send it again later if the service asks for that."""
         for tried in range(1, MAX_TRIES + 1):
-            answer = self._ask(body)
+            answer = self._ask("POST", self._path, body)
             if answer.status == 200:
                 return answer.data
             if answer.status not in _AGAIN or tried == MAX_TRIES:
@@ -304,15 +309,6 @@ class ApiEmbedder(_ServiceEmbedder):
             self._wait(wait_s)
         detail, hint = refusal(answer.status, self._model, self._dialect.key_variable)
         raise self._failure(detail, "Try again later." if answer.status in _AGAIN else hint or _API_HINT)
-
-    def _ask(self, body: bytes) -> Answer:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        try:
-            return self._address.ask("POST", self._path, body, headers, timeout_s=self._timeout_s)
-        except RequestFailedError as error:
-            raise self._failure(str(error)) from error
 
     def _failure(self, detail: str, hint: str = _API_HINT) -> ProviderError:
         return super()._failure(detail, hint)

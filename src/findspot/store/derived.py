@@ -23,7 +23,7 @@ from findspot.core.sqlite import Connection, transaction
 from findspot.store.database import generation_of, read_meta, write_meta
 from findspot.store.index_rows import ChunkRows, FileRows
 from findspot.store.keywords import KeywordReader
-from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, StoredFile
+from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError, StoredFile
 from findspot.store.vector_segments import (
     Mask,
     Numbers,
@@ -146,6 +146,15 @@ def load_derived(folder: Path, db: Connection, generation: int, older: Derived |
         corpus: KeywordReader(words, files.whole(corpus).mask, files.in_order) for corpus in Corpus
     }
     return Derived(generation, files, readers, vectors, lasting=older.lasting if older else {})
+
+
+def ensure_derived(folder: Path, db: Connection) -> None:
+    """Rebuild what is missing or damaged."""
+    try:
+        for name in json.loads(read_meta(db).get("segments", "[]")):
+            open_part(folder / VECTORS, name)
+    except DerivedDamagedError:
+        rebuild(folder, db)
 
 
 def rebuild(folder: Path, db: Connection) -> None:

@@ -29,7 +29,7 @@ from findspot.store.database import (
     note_journal,
     read_meta,
 )
-from findspot.store.derived import VECTORS, Derived, load_derived, rebuild
+from findspot.store.derived import VECTORS, Derived, ensure_derived, load_derived, rebuild
 from findspot.store.index_rows import FileRows
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
@@ -125,6 +125,7 @@ class SqliteStore:
     def writer(self, wait_s: float = 0.0, *, create: bool = True) -> Iterator[Writer]:
         """Open the index's only writer; `IndexBusyError` when another process has it."""
         with self._locked_for_writer(wait_s, create=create), self._open_for_writing() as db:
+            ensure_derived(self.folder, db)
             writer = Writer(self.folder, db)
             try:
                 yield writer
