@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -30,19 +28,6 @@ def test_there_is_nothing_before_the_first_commit(store: Store) -> None:
     with store.writer() as writer:
         writer.put(record("a.py", "alpha"))
         assert store.exists
-
-
-def test_what_is_not_committed_is_given_up(store: Store) -> None:
-    put(store, record("a.py", "alpha"))
-    before = contents(store)
-    with store.writer() as writer:
-        writer.put(record("a.py", "changed"))
-        writer.put(record("b.py", "more"))
-        writer.skips.add([Skip("c.py", SkipReason.EMPTY)])
-    assert contents(store) == before
-    with pytest.raises(ZeroDivisionError), store.writer() as writer:
-        writer.put(record("a.py", str(1 // 0)))
-    assert contents(store) == before
 
 
 def test_numbers_of_an_abandoned_commit_are_not_found_under_their_next_owner(store: Store) -> None:
@@ -72,21 +57,6 @@ def test_old_chunks_of_a_replaced_file_never_appear(store: Store) -> None:
         assert not set(found.tolist()) & set(numbers)
         assert new.vectors.scores(vector_of("alpha one"), numbers[:0]) == {}
     contents(store)
-
-
-def test_a_removed_file_is_gone_everywhere_with_its_skip(store: Store) -> None:
-    put(store, record("a.py", "alpha", names=("Thing",)), record("b.py", "beta"))
-    with store.writer() as writer:
-        writer.skips.add(
-            [Skip("a.py", SkipReason.CHUNK_LIMIT)], SourceFile("a.py", Corpus.CODE, "python", 1, 1)
-        )
-        assert writer.remove("a.py")
-        assert not writer.remove("never.py")
-        writer.commit()
-    with store.snapshot() as snapshot:
-        assert snapshot.symbols.definitions(["thing"]) == []
-        assert snapshot.skips.all() == []
-    assert list(contents(store).files) == ["b.py"]
 
 
 def test_chunks_that_are_known_keep_their_vectors(store: Store, open_at: Callable[[Path], Store]) -> None:
@@ -192,39 +162,6 @@ def check_one_version(snapshot: object, seen: set[str]) -> None:
     assert {chunk.text for chunk in snapshot.chunks.by_number(numbers.tolist()).values()} == texts
     assert numbers.size == 3
     seen.add(text)
-
-
-READER = """
-import sys
-from pathlib import Path
-from findspot.store.sqlite_store import SqliteStore
-store = SqliteStore(Path(sys.argv[1]), "p")
-for _ in range(2):
-    with store.snapshot() as snapshot:
-        print([f.path for f in snapshot.files.files], flush=True)
-        sys.stdin.readline()
-        print([c.text for f in snapshot.files.files for c in snapshot.chunks.of_file(f.path)], flush=True)
-        sys.stdin.readline()
-"""
-
-
-def test_a_snapshot_in_another_process_stays_as_it_is(store: Store) -> None:
-    put(store, record("a.py", "before"))
-    with subprocess.Popen(
-        [sys.executable, "-c", READER, str(store.folder)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
-    ) as reader:  # fmt: skip
-        assert reader.stdin
-        assert reader.stdout
-        assert reader.stdout.readline() == "['a.py']\n"
-        put(store, record("a.py", "after"), record("b.py", "new"))
-        reader.stdin.write("\n")
-        assert reader.stdout.readline() == "['before']\n"
-        reader.stdin.write("\n")
-        assert reader.stdout.readline() == "['a.py', 'b.py']\n"
-        reader.stdin.write("\n")
-        assert reader.stdout.readline() == "['after', 'new']\n"
-        reader.stdin.write("\n")
 
 
 def test_an_index_made_anew_behind_our_back_is_read_anew(

@@ -169,19 +169,6 @@ def test_a_change_of_strategy_that_is_interrupted_leaves_no_mixture(
     assert contents(project.store) == before
 
 
-def test_an_index_deleted_while_it_is_read(make_project: MakeProject) -> None:
-    project = make_project(FILES)
-    project.update()
-    with project.store.snapshot() as snapshot:
-        shutil.rmtree(project.store.folder)
-        assert len(snapshot.chunks.of_file("README.md")) == 1
-    assert project.status().state is IndexState.NOT_FOUND
-    with pytest.raises(IndexNotFoundError):
-        project.files()
-    assert project.update().created
-    assert project.files()[1] == len(FILES)
-
-
 def test_no_room_at_all(make_project: MakeProject) -> None:
     """A limit on the size of files stands for a quota; what was committed before stays."""
     project, before = indexed(make_project)
