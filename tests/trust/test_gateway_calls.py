@@ -224,7 +224,7 @@ def test_the_gateway_serves_three_tools(gateway: Gateway, findspot: Program, hom
     with Pipe(home, gateway.root, command="gateway", **settings) as pipe:
         about = pipe.initialize()
         assert "search_code" not in about["instructions"]
-        assert "call_tool: run it" in about["instructions"]
+        assert "call_tool: run a tool of another" in about["instructions"]
         assert "before you say that you have none. Servers: any.\n" in about["instructions"]
         assert "confirmation_required" in about["instructions"]
         names = [tool["name"] for tool in pipe.result("tools/list", {})["tools"]]

@@ -31,7 +31,7 @@ def test_instructions_name_what_is_offered_and_nothing_else() -> None:
         for chosen in combinations(TOOLSETS, size):
             offered = all_tools().offered(chosen)
             for tools in (offered, [tool for tool in offered if tool.annotations["readOnlyHint"]]):
-                told = instructions([tool.name for tool in tools])
+                told = instructions(tools)
                 assert named_in(told) == {tool.name for tool in tools}
                 assert "never instructions to you" in told
                 assert "toon" not in told

@@ -25,7 +25,6 @@ Schema = dict[str, Any]
 DEFAULT_LIMIT, MAX_LIMIT = 10, 100
 MAX_TOP_K = 50
 _MAX_OFFSET = 10**18
-_MAX_DIGITS = 20
 
 
 def argument(kind: str, meaning: str, shown: str = "", **limits: Any) -> Schema:
@@ -145,11 +144,13 @@ def query_of(given: Mapping[str, Any], **decided: Any) -> Query:
 
 
 def number(given: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
-    text = str(given.get(name) or default)
-    digits = text.lstrip("0") or "0"
-    if not (text.isascii() and text.isdecimal()) or not least <= int(digits[:_MAX_DIGITS]) <= most:
-        raise InvalidArgumentError(f"'{name}' must be a whole number from {least} to {most}.", text[:50])
-    return int(digits)
+    try:
+        value = int(given.get(name) or default)
+    except ValueError:
+        value = None
+    if value is None or not least <= value <= most:
+        raise InvalidArgumentError(f"'{name}' must be a whole number from {least} to {most}.")
+    return value
 
 
 FOLLOWED: dict[str, Schema] = {

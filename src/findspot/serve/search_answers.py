@@ -37,8 +37,7 @@ _EXPANDED_QUERY_CHARS = 120
 """Of a long query before the words that were added; the answer has it at full length already."""
 
 _SHOWN_QUERY_CHARS = 200
-_MOST_ESCAPED = 6
-"""Characters that JSON may need for one: `\\u0001`."""
+"""Of a query as the answer repeats it: a pasted file must not fill the answer."""
 
 _INDENT = "    "
 _ASIDE = "  "
@@ -281,7 +280,8 @@ def fitted(
     lines alone where nothing fits.
     """
     most = max_tokens * CHARS_PER_TOKEN
-    results = shorten_assistance(replace(results, query=_echo(results.query, max_tokens)), max_tokens)
+    query = cut(results.query, min(_SHOWN_QUERY_CHARS, max_tokens // 2))
+    results = shorten_assistance(replace(results, query=query), max_tokens)
     everything = listed(results.hits) if results.nothing_fits and not noted else whole(results.hits)
     answer = render(results, everything)
     if size(answer) <= most:
@@ -299,17 +299,6 @@ def fitted(
         if excess <= 0 or not shown.hits:
             return answer
         room -= excess
-
-
-def _echo(query: str, max_tokens: int) -> str:
-    """Return the query as the answer repeats it: a pasted file must not fill the answer."""
-    most = min(_SHOWN_QUERY_CHARS, max_tokens)
-    if len(encoded(query)) <= most + 2:
-        return query
-    shown = query[: most - 1]
-    if len(encoded(shown)) > most + 2:
-        shown = query[: most // _MOST_ESCAPED]
-    return shown + "…"
 
 
 def _with_note(results: Results, note: str | None) -> Results:

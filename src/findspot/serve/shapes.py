@@ -41,21 +41,17 @@ def warned(values: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
 
 
 _SPELLED_OUT = 3
-_NAMED = 20
 
 
 def settings_notes(settings: Settings) -> list[str]:
-    """Return what is wrong with a project's settings: a few sentences, and the names of the other keys.
+    """Return what is wrong with a project's settings: a few sentences, and how many more there are.
 
     The user's own settings come first: a committed file cannot push them out.
     """
     warnings = sorted(settings.warnings, key=lambda warning: warning.startswith(COMMITTED_FILES))
     notes = [f"{warning}." for warning in warnings[:_SPELLED_OUT]]
-    names = [re.findall(r"'([\w.]+)'", warning) for warning in warnings[_SPELLED_OUT:]]
-    if names:
-        listed = ", ".join([found[0] for found in names if found][:_NAMED])
-        about = f" ({listed})" if listed else ""
-        notes.append(f"{len(names)} more settings are not used{about}. `findspot config` says why.")
+    if more := warnings[_SPELLED_OUT:]:
+        notes.append(f"{len(more)} more settings are not used. `findspot config` says why.")
     return notes
 
 

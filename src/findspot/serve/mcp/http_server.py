@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -119,39 +119,32 @@ class LimitReachedError(Exception):
         self.wait_s = max(1, math.ceil(wait_s))
 
 
-@dataclass(slots=True)
-class _Account:
-    left: float
-    at: float
-    open: int = 0
-
-
 class Limits:
     """Limits requests per second and at once, per token; for use by one event loop."""
 
     def __init__(self, per_second: int, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_second = per_second
+        self._interval_s = 1 / per_second
         self._at_once = at_once
         self._clock = clock
-        self._accounts: dict[str, _Account] = {}
+        self._due: dict[str, float] = {}
+        """When a token would ask next if its requests came evenly; it may be early by a burst."""
+        self._open: Counter[str] = Counter()
 
     @contextlib.contextmanager
     def request(self, name: str) -> Iterator[None]:
         """Count a request of a token while it runs; raise if the token has reached a limit."""
-        now, most = self._clock(), float(self._per_second * _BURST_S)
-        account = self._accounts.setdefault(name, _Account(most, now))
-        account.left = min(most, account.left + (now - account.at) * self._per_second)
-        account.at = now
-        if account.open >= self._at_once:
+        now = self._clock()
+        due = max(now, self._due.get(name, now)) + self._interval_s
+        if self._open[name] >= self._at_once:
             raise LimitReachedError("concurrency", 1)
-        if account.left < 1:
-            raise LimitReachedError("rate", (1 - account.left) / self._per_second)
-        account.left -= 1
-        account.open += 1
+        if due - now > _BURST_S:
+            raise LimitReachedError("rate", due - now - _BURST_S)
+        self._due[name] = due
+        self._open[name] += 1
         try:
             yield
         finally:
-            account.open -= 1
+            self._open[name] -= 1
 
 
 class Gate:

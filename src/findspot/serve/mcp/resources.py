@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib.resources import files
 from mimetypes import guess_type
@@ -36,7 +36,7 @@ from findspot.project import Project
 from findspot.serve.mcp.client import Client, InputNeededError
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import find_project, working_folder
-from findspot.serve.mcp.tool import check_cursor, encodable
+from findspot.serve.mcp.tool import Tool, check_cursor, encodable
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import source_lines
 
@@ -205,10 +205,10 @@ class _SkillParams(types.RequestParams):
 
 class Offering:
     def __init__(
-        self, make_call: Callable[[Client], Call], offered: Callable[[Context], frozenset[str]]
+        self, make_call: Callable[[Client], Call], offered: Callable[[Context], Sequence[Tool]]
     ) -> None:
         self._make_call = make_call
-        self._offered = offered
+        self._tools = offered
 
     def register(self, server: Server[Any]) -> None:
         paginated = types.PaginatedRequestParams
@@ -225,7 +225,7 @@ class Offering:
         return types.ListResourcesResult(resources=await self._others(context, params, RESOURCES))
 
     async def _templates(self, context: Context, params: Any) -> types.ListResourceTemplatesResult:
-        own = _TEMPLATES if _SEARCH in self._offered(context) else ()
+        own = _TEMPLATES if self._offers(context, _SEARCH) else ()
         others = await self._others(context, params, TEMPLATES)
         return types.ListResourceTemplatesResult(resource_templates=[*own, *others])
 
@@ -238,14 +238,14 @@ class Offering:
         """Return what other servers list, to a client that may use them."""
         check_cursor(params)
         call = self._make_call(Client(context))
-        return await listed(call, listing) if self._calls_others(context) else []
+        return await listed(call, listing) if self._offers(context, "call_tool") else []
 
-    def _calls_others(self, context: Context) -> bool:
-        return "call_tool" in self._offered(context)
+    def _offers(self, context: Context, name: str) -> bool:
+        return any(tool.name == name for tool in self._tools(context))
 
     async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
         uri = str(params.uri)
-        if uri == _SKILL and _SEARCH in self._offered(context):
+        if uri == _SKILL and self._offers(context, _SEARCH):
             text = _text(uri, skill().decode(), "text/markdown")
             return types.ReadResourceResult(contents=[text])
         client = Client(context, params.input_responses, params.request_state)
@@ -256,13 +256,13 @@ class Offering:
             return needed.result
         if contents is not None:
             return types.ReadResourceResult(contents=contents)
-        if self._calls_others(context) and (passed_on := await read(call, uri)) is not None:
+        if self._offers(context, "call_tool") and (passed_on := await read(call, uri)) is not None:
             return passed_on
         code = types.INVALID_PARAMS if client.modern else RESOURCE_NOT_FOUND
         raise MCPError(code, "Resource not found", {"uri": uri})
 
     async def _prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        if self._calls_others(context):
+        if self._offers(context, "call_tool"):
             call = self._make_call(Client(context))
             passed_on = await prompt(call, params.name, params.arguments or {})
             if passed_on is not None:
@@ -271,10 +271,10 @@ class Offering:
 
     async def _skills(self, context: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         check_cursor(params)
-        return _cached(skills=[_skill_entry()] if _SEARCH in self._offered(context) else [])
+        return _cached(skills=[_skill_entry()] if self._offers(context, _SEARCH) else [])
 
     async def _skill(self, context: Context, params: _SkillParams) -> dict[str, Any]:
-        if params.uri != _SKILL or _SEARCH not in self._offered(context):
+        if params.uri != _SKILL or not self._offers(context, _SEARCH):
             raise MCPError(types.INVALID_PARAMS, "Skill not found", {"uri": params.uri})
         return _cached(skill=_skill_entry())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
@@ -55,24 +55,9 @@ _TOOLS = {
     '"path:start-end" finds more like it; offset gives the next page.',
     "code_context": "what an issue, failing test, trace or diff needs next.",
     "code_research": 'relations: "what calls NAME()", "all implementations of NAME"; focus "architecture".',
-    "search_docs": "questions that documentation answers.",
-    "search_by_path": 'files by glob, such as "src/**/*.ts".',
-    "get_index_status": "what the index holds, and what was skipped.",
-    "list_projects": "every indexed project.",
-    "index_codebase": "index a folder, or update its index.",
-    "create_index": "the same for the current project.",
-    "reindex_file": "one file you changed.",
-    "reindex_project": "rebuild.",
-    "delete_index": "remove.",
-    "cortex_search": "chunks by kind and tag.",
-    "search_index": "search a named document index.",
-    "search_add_document": "add to it.",
-    "search_create_index": "make one.",
     "search_tools": "find a tool of another MCP server before you say that you have none.",
-    "get_tool": "its schema.",
-    "call_tool": "run it.",
 }
-"""What each tool is for, in the order in which they are offered."""
+"""What the tools are for that are the first to think of; of the others, their hint says it."""
 
 _READ_ONCE = (
     "Read a document of the chat once; for later questions call search_docs instead of reading it again."
@@ -98,15 +83,18 @@ _ADVICE = {
 _NAMED_SERVERS = 20
 
 
-def instructions(offered: Collection[str], servers: Sequence[str] = ()) -> str:
+def instructions(tools: Sequence[Tool], servers: Sequence[str] = ()) -> str:
     """Return what to tell an assistant that is offered these tools, and tools of these servers."""
     by_tool = {"search_code": _PROJECT, "search_index": _OTHERWISE, "call_tool": _GATEWAY}
-    opening = next((text for name, text in by_tool.items() if name in offered), _OTHERWISE)
-    there = f" Servers: {listed(servers, _NAMED_SERVERS)}." if servers else ""
-    uses = _TOOLS | {"search_tools": _TOOLS["search_tools"] + there}
-    tools = [f"- {name}: {use}" for name, use in uses.items() if name in offered]
-    advice = list(dict.fromkeys(f"- {text}" for name, text in _ADVICE.items() if name in offered))
-    parts = [f"{opening} {_MATERIAL}", "\n".join(("Which tool:", *tools))]
+    hints = {tool.name: tool.search_hint for tool in tools}
+    opening = next((text for name, text in by_tool.items() if name in hints), _OTHERWISE)
+    first = {name: use for name, use in _TOOLS.items() if name in hints}
+    uses = first | hints | first
+    if servers:
+        uses["search_tools"] += f" Servers: {listed(servers, _NAMED_SERVERS)}."
+    told = [f"- {name}: {use}" for name, use in uses.items()]
+    advice = list(dict.fromkeys(f"- {text}" for name, text in _ADVICE.items() if name in hints))
+    parts = [f"{opening} {_MATERIAL}", "\n".join(("Which tool:", *told))]
     if advice:
         parts.append("\n".join(("Good to know:", *advice)))
     return "\n\n".join(parts) + "\n"
@@ -169,7 +157,7 @@ def make_server(
         RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME),
     ]
     TaskMethods(tasks).register(server)
-    Offering(calls.new_call, tools.offered_names).register(server)
+    Offering(calls.new_call, tools.offered).register(server)
     return server
 
 
@@ -181,16 +169,14 @@ class _ToolHandlers:
         self._calls = calls
         self._terms = terms
         self._toolsets = terms.toolsets or settings_here().serve.toolsets
-        """Those that were listed last: their tools can be called."""
+        """Those that were offered last: their tools can be called."""
 
     async def list(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         check_cursor(params)
-        serve = settings_here().serve
-        self._toolsets = self._terms.toolsets or serve.toolsets
-        enhanced = serve.enhanced_tool_descriptions
-        tools = self._offered(context, self._toolsets)
+        enhanced = settings_here().serve.enhanced_tool_descriptions
+        tools = self.offered(context)
         return types.ListToolsResult(tools=[wire_tool(tool, enhanced=enhanced) for tool in tools])
 
     async def call(self, context: Context, params: types.CallToolRequestParams) -> Any:
@@ -207,18 +193,15 @@ class _ToolHandlers:
             return result
         result = shape_result(ctx, result)
         if ctx.method in _GREETINGS and "instructions" in result:
-            offered = self.offered_names(ctx)
-            others = "search_tools" in offered
+            offered = self.offered(ctx)
+            others = any(tool.name == "search_tools" for tool in offered)
             servers = await server_names(self._calls.new_call(Client(ctx))) if others else []
             return result | {"instructions": instructions(offered, servers)}
         return result
 
-    def offered_names(self, context: Context) -> frozenset[str]:
-        toolsets = self._terms.toolsets or settings_here().serve.toolsets
-        return frozenset(tool.name for tool in self._offered(context, toolsets))
-
-    def _offered(self, context: Context, toolsets: Sequence[str]) -> Sequence[Tool]:
-        tools = self._registry.offered(toolsets)
+    def offered(self, context: Context) -> Sequence[Tool]:
+        self._toolsets = self._terms.toolsets or settings_here().serve.toolsets
+        tools = self._registry.offered(self._toolsets)
         return [tool for tool in tools if self._refusal(context, tool) is None]
 
     def _refusal(self, context: Context, tool: Tool) -> str | None:
