@@ -28,7 +28,7 @@ from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.server_pool import PoolClient, ServerPool, all_pages
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import SEPARATOR
-from findspot.core.errors import FindspotError, PathNotFoundError
+from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
 from findspot.core.log import get_logger
 from findspot.core.paths import SCHEME
 from findspot.engine import Engine
@@ -319,6 +319,8 @@ async def read_resource(call: Call, uri: str) -> list[Contents] | None:
             return await call.quick(file)
         project = (await find_project(call, None)).project
         return await call.quick(lambda _: _source(project, uri, unquote(address), lines))
+    except ProjectNotDetectedError:
+        raise
     except FindspotError:
         return None
 
