@@ -558,7 +558,18 @@ def parse_yaml(data: bytes | str) -> Any:
     import yaml  # type: ignore[import-untyped]
 
     try:
-        return yaml.load(data, _yaml_loader())
+        depth = 0
+        for event in yaml.parse(data, yaml.SafeLoader):  # before anything is made that could grow
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.AliasEvent):
+                raise ContentError(f"an alias at line {line}, where none is read")
+            if isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            elif isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            if depth > _MAX_DEPTH:
+                raise ContentError(f"nested too deeply at line {line}")
+        return yaml.safe_load(data)
     except ContentError:
         raise
     except yaml.MarkedYAMLError as error:
@@ -566,32 +577,3 @@ def parse_yaml(data: bytes | str) -> Any:
         raise ContentError(f"not valid YAML{line}") from None
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
         raise ContentError("not valid YAML") from None
-
-
-@lru_cache(maxsize=1)
-def _yaml_loader() -> type[Any]:
-    """Return the library's safe loader without what can be made to grow; ContentError where it would."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        depth = 0
-
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            line = self.peek_event().start_mark.line + 1
-            if self.check_event(yaml.AliasEvent):
-                raise ContentError(f"an alias at line {line}, where none is read")
-            if self.depth >= _MAX_DEPTH:
-                raise ContentError(f"nested too deeply at line {line}")
-            self.depth += 1
-            try:
-                return super().compose_node(parent, index)
-            finally:
-                self.depth -= 1
-
-        def flatten_mapping(self, node: Any) -> None:
-            for key, _ in node.value:
-                if key.tag == "tag:yaml.org,2002:merge":
-                    line = key.start_mark.line + 1
-                    raise ContentError(f"a merge key at line {line}, where none is read")
-
-    return Loader

@@ -181,9 +181,9 @@ def _spelled(name: str) -> str:
 
 
 _SCHEMES = ("https", "http", "ssh", "git", "git+ssh", "ssh+git", "git+https")
-_USUAL_PORTS = {"https": 443, "http": 80, "git+https": 443}
-_SCP = re.compile(r"(?:(?P<user>[\w.+-]+)@)?(?P<host>[\w-][\w.-]+):(?!//)(?P<path>[^\\]+)", re.ASCII)
-_HOST = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?", re.ASCII)
+_USUAL_PORTS = {"https": 443, "http": 80, "git+https": 443, "": 0}
+_SCP = re.compile(r"(?P<host>[\w.+-]+@[\w.-]+|[\w-]+\.[\w.-]+):(?!//|\d+(?:/|$))(?P<path>[^\\]+)", re.ASCII)
+_HOST = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*", re.ASCII)
 _REMOTE = re.compile(
     r"^[ \t]*\[remote \"(?P<name>[^\"\n]+)\"\][^\n]*\n(?P<lines>(?:(?![ \t]*\[)[^\n]*(?:\n|\Z))*)", re.M
 )
@@ -233,35 +233,26 @@ def _parts(text: str) -> list[str] | None:
     text = text.strip()
     if len(text) > _MAX_CHARS or not text.isprintable() or " " in text:
         return None
-    host, path = _host_and_path(text)
-    host = host.lower()
-    names = path.strip("/").removesuffix(".git").rstrip("/").split("/")
-    if not _HOST.fullmatch(host) or any(name in ("", ".", "..") for name in names):
+    try:
+        host, path = _host_and_path(text)
+    except ValueError:
         return None
-    return [host, *names]
+    names = path.strip("/").removesuffix(".git").rstrip("/").split("/")
+    return None if not host or any(name in ("", ".", "..") for name in names) else [host, *names]
 
 
 def _host_and_path(text: str) -> tuple[str, str]:
-    """Return both parts of an address in any of the forms that git takes; a host may be missing."""
-    scheme, separator, _ = text.partition("://")
-    if separator:
-        return _of_url(text) if scheme.lower() in _SCHEMES else ("", "")
-    if (scp := _SCP.fullmatch(text)) and (scp["user"] or "." in scp["host"]) and not _is_port(scp["path"]):
-        return scp["host"], scp["path"]
-    host, _, path = text.partition("/")
-    return (host if "." in host.strip(".") or ":" in host else ""), path
+    """Return both parts of an address in any of the forms that git takes, or as a browser shows it.
 
-
-def _of_url(text: str) -> tuple[str, str]:
-    """Return host and path of an address with a scheme; a port counts only where it is a web server's."""
-    try:
-        parts = urlsplit(text)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
+    There is no host where it is none. A port counts only where it is a web server's.
+    """
+    if "://" not in text:
+        scp = _SCP.fullmatch(text)
+        text = f"ssh://{scp['host']}/{scp['path']}" if scp else f"//{text}"
+    parts = urlsplit(text)
+    host, port, scheme = parts.hostname or "", parts.port, parts.scheme
+    known = scheme in _SCHEMES if scheme else port or "." in host
+    if not known or not _HOST.fullmatch(host):
         return "", ""
-    usual = _USUAL_PORTS.get(parts.scheme)
-    return (f"{host}:{port}" if usual and port and port != usual else host), unquote(parts.path)
-
-
-def _is_port(path: str) -> bool:
-    return path.partition("/")[0].isdecimal()
+    counts = scheme in _USUAL_PORTS and port and port != _USUAL_PORTS[scheme]
+    return (f"{host}:{port}" if counts else host), unquote(parts.path)
