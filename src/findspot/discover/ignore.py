@@ -57,8 +57,6 @@ class UnusableIgnoreFileError(Exception):
 
     def __init__(self, file: str, why: str) -> None:
         super().__init__(f"{file}: {why}")
-        self.file = file
-        self.why = why
 
 
 Tracked = Callable[[str], bool]

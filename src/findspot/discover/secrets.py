@@ -449,8 +449,7 @@ _WORDS_THAT_TELL = frozenset({"true", "false", "null", "none", "0", "1", ""})
 
 
 def redacted(text: str, mark: str = REMOVED) -> str:
-    for secret in reversed(find_secrets(text)):
-        text = text[: secret.start] + mark + text[secret.end :]
+    text = masked(text, lambda _: mark)
     for pattern in (_QUOTED, _AUTHORIZATION, _URL_PASSWORD, _OPTION, _NAMED):
         text = pattern.sub(lambda match: _replaced(match, mark), text)
     return text
@@ -460,8 +459,5 @@ def _replaced(match: re.Match[str], mark: str) -> str:
     value = match["value"]
     if value.lower() in _WORDS_THAT_TELL or value.startswith(mark):
         return match[0]
-    return (
-        match[0][: match.start("value") - match.start()]
-        + mark
-        + match[0][match.end("value") - match.start() :]
-    )
+    start, end = (place - match.start() for place in match.span("value"))
+    return match[0][:start] + mark + match[0][end:]

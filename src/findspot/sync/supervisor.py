@@ -109,9 +109,8 @@ class Supervisor:
     @property
     def status(self) -> WatcherStatus:
         """How the watching goes now."""
-        strategy, checked = self._strategy, time.monotonic() < self._check_at
-        with self._guard:
-            status = replace(self._status, checked=checked)
+        strategy = self._strategy
+        status = replace(self._status, checked=time.monotonic() < self._check_at)
         if strategy is None:
             return status
         pending = len(strategy.waiting)
@@ -236,9 +235,8 @@ class Supervisor:
             _log.warning("not watching: %s", error.developer_message)
         else:
             _log.exception("the watcher failed and is started again")
-        with self._guard:
-            restarts = self._status.restarts + 1
-        self._set(last_error=f"The watcher failed: {type(error).__name__}", restarts=restarts)
+        failed = f"The watcher failed: {type(error).__name__}"
+        self._set(last_error=failed, restarts=self._status.restarts + 1)
 
     def _adopt(self, before: Settings, strategy: Strategy) -> tuple[Settings, Strategy]:
         """Follow the configuration: another strategy takes over what waits."""
@@ -259,8 +257,8 @@ class Supervisor:
         return store.exists and is_folder(self._watched.root) and _identity(self._lock) == mark
 
     def _set(self, **changes: object) -> None:
-        with self._guard:
-            self._status = replace(self._status, **changes)  # type: ignore[arg-type]
+        """Change the status, which this thread alone does."""
+        self._status = replace(self._status, **changes)  # type: ignore[arg-type]
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
