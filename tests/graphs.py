@@ -15,6 +15,17 @@ from findspot.graph import Graph, store_edges
 from findspot.store.records import ChunkRecord, FileRecord, RecordRows
 from findspot.store.sqlite_store import SqliteStore
 
+FIXTURES = Path(__file__).parent / "fixtures" / "graph"
+LANGUAGES = sorted(folder.name for folder in FIXTURES.iterdir())
+"""Those with a small project whose graph is known."""
+
+
+def fixture_of(language: str) -> dict[str, str]:
+    """The files of the small project in a language."""
+    folder = FIXTURES / language
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths}
+
 
 def record_of(path: str, text: str) -> FileRecord:
     """A file with its facts; of settings, with their text."""

@@ -61,7 +61,8 @@ class _Segment:
 def divide(root: Node, symbols: FileSymbols, lines: SourceLines) -> list[Piece]:
     """Return the pieces of a file in text order; together they hold every line that is not blank."""
     pieces: list[Piece] = []
-    todo: list[Piece | _Region] = [_Region(0, len(lines) - 1, root, symbols.tops)]
+    tops = [definition for definition in symbols.definitions if definition.parent is None]
+    todo: list[Piece | _Region] = [_Region(0, len(lines) - 1, root, tops)]
     while todo:  # a work list, not recursion: nesting may be 10,000 levels deep
         part = todo.pop()
         if isinstance(part, Piece):

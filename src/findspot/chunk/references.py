@@ -39,7 +39,6 @@ from tree_sitter import Node
 
 from findspot.chunk import ecmascript_expressions, go_expressions
 from findspot.chunk.expressions import (
-    COMMON,
     CONSTANT_NAMES,
     JAVA,
     declared,
@@ -75,8 +74,6 @@ from findspot.core.facts import (
 PASSIVE = frozenset({"constant", "field", "variable"})
 """Kinds that run nothing themselves: what stands in them belongs to what is around them."""
 
-TYPED = frozenset({"java"})
-"""Languages in which every declared type is the whole truth."""
 _LITERALS = frozenset({"dictionary", "float", "integer", "list", "list_comprehension", "string"})
 """Types of nodes whose text need not be read."""
 
@@ -93,8 +90,6 @@ class Reading:
 
     source: bytes
     definitions: list[Definition]
-    starts: list[int]
-    places: dict[Definition, int]
     language: str
     package: str
     references: dict[tuple[int, str], ReferenceFact] = field(default_factory=dict)
@@ -102,14 +97,19 @@ class Reading:
     passed: list[Node] = field(default_factory=list)
     imports: list[ImportFact] = field(default_factory=list)
     types_until: int = -1
-    ascii: str | None = None
+    starts: list[int] = field(init=False)
+    """Where each definition starts."""
+    places: dict[Definition, int] = field(init=False)
+    ascii: str | None = field(init=False)
     """The source, where its bytes are its characters."""
-    line_ends: list[int] = field(default_factory=list)
+    line_ends: list[int] = field(init=False)
     """Where each line but the first starts."""
-    read: Callable[[Node, bytes], str] | None = None
+    read: Callable[[Node, bytes], str] | None = field(init=False)
     """Reads expressions where those of the language are read from the syntax tree."""
 
     def __post_init__(self) -> None:
+        self.starts = [definition.start_byte for definition in self.definitions]
+        self.places = {definition: place for place, definition in enumerate(self.definitions)}
         self.ascii = self.source.decode("ascii") if self.source.isascii() else None
         self.line_ends = list(accumulate(len(line) + 1 for line in self.source.split(b"\n")))
         self.read = _EXPRESSIONS.get(self.language)
@@ -151,9 +151,9 @@ class Reading:
             return go_expressions.declared(node, self.source)
         if self.language in ecmascript_expressions.LANGUAGES:
             return ecmascript_expressions.declared_type(node, self.source)
-        if self.language not in TYPED:
+        if self.language != "java":
             return declared(self.text(node))
-        found = declared(self.text(node), words=JAVA if self.language == "java" else COMMON)
+        found = declared(self.text(node), words=JAVA)
         return LITERAL if found == UNKNOWN else found  # of a type that is not of the project
 
     def around(self, at: int) -> Definition | None:
@@ -473,14 +473,7 @@ def read_references(
         matches += grammar.argument_matches(matches, source)
     anonymous = list(_anonymous_types(matches, source)) if "anonymous" in grammar.captures else []
     listed = insert_definitions(symbols.definitions, [made for made, _ in anonymous])
-    reading = Reading(
-        source,
-        listed,
-        [definition.start_byte for definition in listed],
-        {definition: place for place, definition in enumerate(listed)},
-        grammar.language,
-        symbols.package or "",
-    )
+    reading = Reading(source, listed, grammar.language, symbols.package or "")
     requests = Requests() if grammar.language == "python" and may_test(path, source) else None
     for made, base in anonymous:
         _inherit(reading, made, base)
@@ -679,7 +672,7 @@ def _give(reading: Reading, capture: str, node: Node) -> None:
         return
     if capture == "return" and not _returns_from(reading, node, owner):
         return
-    says_type = value == LITERAL and capture == "returns" and reading.language in TYPED
+    says_type = value == LITERAL and capture == "returns" and reading.language == "java"
     if value not in _NOTHING or says_type:
         reading.bindings[BindingFact(owner, _GIVEN[capture], value)] = None
     if capture in ("return", "returns") and reading.language == "python":

@@ -91,10 +91,9 @@ class Definition:
 
 @dataclass(slots=True)
 class FileSymbols:
-    """What a query found in one file; `definitions` in text order, `tops` the outermost."""
+    """What a query found in one file; `definitions` in text order."""
 
     definitions: list[Definition]
-    tops: list[Definition]
     imports: list[Node]
     package: str | None
 
@@ -126,9 +125,7 @@ def read_symbols(
     for definition in definitions:
         _take_leads(definition, captures.leads)
         _name_kind(definition)
-    definitions = _merge_clauses(definitions, lines)
-    tops = [definition for definition in definitions if definition.parent is None]
-    return FileSymbols(definitions, tops, captures.imports, captures.package)
+    return FileSymbols(_merge_clauses(definitions, lines), captures.imports, captures.package)
 
 
 def insert_definitions(definitions: list[Definition], made: list[Definition]) -> list[Definition]:

@@ -425,7 +425,7 @@ class Evaluator:
             found = self.definers(wanted, view, handed_on=True)
             if found:
                 return found
-        inside = self.modules.submodule(view, name)
+        inside = self.modules.finder(view).submodule(view.path, name)
         module = self.sources.at(inside) if inside else None
         return [module] if module is not None else []
 
@@ -436,7 +436,7 @@ class Evaluator:
         if view is None:
             return None
         found = self._in_module(name, view)
-        found = found or self._module_at(self.modules.submodule(view, name)) or found
+        found = found or self._module_at(self.modules.finder(view).submodule(view.path, name)) or found
         if not found and view.language.exports_default and name != DEFAULT:
             whole = [v for value in self.whole(view) for v in self.attribute(value, name)]
             return whole or _given_to_exports(view, name) or found

@@ -24,25 +24,17 @@ class Modules:
         return self.memo.once(("module", view.module_scope, module), (), self._find_files, view, module)
 
     def _find_files(self, view: SourceView, module: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._finder(view).files(view.path, module)))
+        return tuple(dict.fromkeys(self.finder(view).files(view.path, module)))
 
     def inner(self, view: SourceView, fact: ImportFact) -> str | None:
         """Return the file of a module that an import names as a member of a folder."""
-        module = self._finder(view).inner_module(fact)
+        module = self.finder(view).inner_module(fact)
         return next(iter(self.resolve(view, module)), None) if module is not None else None
 
     def folder(self, view: SourceView, fact: ImportFact) -> str | None:
         """Return the folder that a module without a file of its own is."""
         key = ("folder", view.module_scope, fact.module, fact.original)
-        return self.memo.once(key, None, self._finder(view).folder, view.path, fact)
-
-    def files_in(self, view: SourceView, folder: str) -> tuple[str, ...]:
-        """Return the files of a package that is a folder, without its tests."""
-        return self._finder(view).files_in(folder)
-
-    def submodule(self, view: SourceView, name: str) -> str | None:
-        """Return the file of a module inside of the package that a file is."""
-        return self._finder(view).submodule(view.path, name)
+        return self.memo.once(key, None, self.finder(view).folder, view.path, fact)
 
     def member(self, folder: str, name: str) -> tuple[str | None, str | None]:
         """Return the file, or else the folder, that a name of a folder is."""
@@ -52,7 +44,7 @@ class Modules:
                 return file, below
         return None, None
 
-    def _finder(self, view: SourceView) -> ModuleFinder:
+    def finder(self, view: SourceView) -> ModuleFinder:
         return self._finders[view.language.finder]
 
 
@@ -115,7 +107,7 @@ class Packages:
         found: dict[str, list[ImportFact]] = {}
         for fact in view.facts.imports:
             folder = self._modules.folder(view, fact)
-            for path in self._modules.files_in(view, folder)[:1] if folder is not None else ():
+            for path in self._modules.finder(view).files_in(folder)[:1] if folder is not None else ():
                 package = self._sources.at(path)
                 if package is not None:
                     found.setdefault(package.package, []).append(fact)

@@ -122,7 +122,7 @@ class Outgoing:
             folder = evaluator.modules.folder(view, fact)
             found = [*packages.used_of(fact, folder, view)]
             if not found and folder is not None:  # for its effects, or for what is not read here
-                views = map(self.sources.at, evaluator.modules.files_in(view, folder))
+                views = map(self.sources.at, evaluator.modules.finder(view).files_in(folder))
                 found = [other for other in views if other is not None]
         return found
 

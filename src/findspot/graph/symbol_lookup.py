@@ -5,8 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
-from heapq import nlargest
+from difflib import get_close_matches
 from itertools import combinations
 
 from findspot.core.facts import dotted
@@ -29,9 +28,8 @@ _PACKAGES = frozenset({"__init__", "index", "mod", "lib"})
 _MOST_PIECES = 50
 """Between the dots of a name that an index could show."""
 
-_CLOSE = 0.72
-_ALIKE = 40
-"""Names that are compared letter by letter, of those that share most pairs of letters."""
+_CLOSE = 0.75
+"""The share of letters that a name must have in common with an unknown one to be shown for it."""
 
 
 class Symbols:
@@ -112,7 +110,7 @@ class Symbols:
         same = _sorted(d for spelled in self._spellings(last) for d in self._sources.defining(spelled))
         if same:
             return same[:limit]
-        close = _closest(last, self._sources.stored_facts.defined_names(), limit)
+        close = get_close_matches(last, self._sources.stored_facts.defined_names(), limit, _CLOSE)
         nodes = (node for other in close for node in _sorted(self._sources.defining(other))[:2])
         return list(dict.fromkeys(nodes))[:limit]
 
@@ -238,24 +236,3 @@ def _has_in_order(chain: Iterable[str], qualifiers: Sequence[str]) -> bool:
 
 def _sorted(definitions: Iterable[Def]) -> list[Node]:
     return sorted(dict.fromkeys(d.node for d in definitions), key=importance)
-
-
-def _closest(name: str, others: Iterable[str], limit: int) -> list[str]:
-    """Return the names that contain the name, are a large part of it, or differ by few letters."""
-    wanted = name.lower()
-    pairs = _pairs(wanted)
-    alike = nlargest(_ALIKE, others, key=lambda other: len(pairs & _pairs(other.lower())) - len(other) / 50)
-    scored = ((_likeness(wanted, other.lower()), other) for other in alike)
-    good = sorted((item for item in scored if item[0] >= _CLOSE), key=lambda item: (-item[0], item[1]))
-    return [other for _, other in good[:limit]]
-
-
-def _pairs(text: str) -> set[str]:
-    return {text[place : place + 2] for place in range(len(text) - 1)}
-
-
-def _likeness(name: str, other: str) -> float:
-    shorter, longer = sorted((name.strip("_"), other.strip("_")), key=len)
-    if len(shorter) > 3 and shorter in longer and 3 * len(other) >= len(name):
-        return _CLOSE + (1 - _CLOSE) * len(shorter) / len(longer)
-    return SequenceMatcher(None, name, other).ratio()

@@ -11,20 +11,11 @@ import pytest
 from benchmarks.graph.measure import every_node
 from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node
-from graphs import graph_of
 from goldens import compare
+from graphs import LANGUAGES, fixture_of, graph_of
 
 HERE = Path(__file__).parent
-FIXTURES = HERE.parents[1] / "fixtures" / "graph"
-LANGUAGES = sorted(path.name for path in FIXTURES.iterdir())
-
 LEAST_EDGES = 15
-
-
-def files_of(language: str) -> dict[str, str]:
-    folder = FIXTURES / language
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths}
 
 
 def shown(edge: Edge) -> str:
@@ -49,7 +40,7 @@ def lines(graph: Graph) -> Iterator[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_graph(language: str, tmp_path: Path) -> None:
-    with graph_of(files_of(language), tmp_path) as graph:
+    with graph_of(fixture_of(language), tmp_path) as graph:
         result = list(lines(graph))
     assert sum("->" in line for line in result[: result.index("# in doubt")]) >= LEAST_EDGES
     compare(HERE / f"{language}.txt", "\n".join(result) + "\n")

@@ -67,17 +67,6 @@ def test_a_large_class_is_cut_at_its_methods() -> None:
     assert all(chunk.context == "class Outer(Base)" for chunk in rest)
 
 
-def test_pieces_of_a_huge_function_carry_where_they_are() -> None:
-    text = "class Outer:\n" + function("huge", 6_000, "    ")
-    first, *rest = chunks(text)
-    assert [symbol.name for symbol in first.symbols] == ["Outer", "huge"]
-    assert len(rest) >= 3
-    for piece in rest:
-        assert (piece.kind, piece.breadcrumb, piece.symbols) == ("block", "Outer > huge", ())
-        assert piece.context == "class Outer\ndef huge(self)"
-        assert len(piece.text) <= 2_000
-
-
 def test_a_cut_falls_between_statements() -> None:
     call = "    call(\n" + "        argument,\n" * 20 + "    )\n"
     pieces = chunks("def huge():\n" + call * 20)

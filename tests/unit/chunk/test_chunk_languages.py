@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
 from findspot.core.languages import LANGUAGES, language_of, row
@@ -40,12 +38,6 @@ def test_no_extension_or_name_belongs_to_two_languages() -> None:
     for field in ("extensions", "filenames"):
         values = [value for language in LANGUAGES for value in getattr(language, field)]
         assert len(values) == len(set(values)), field
-
-
-def test_every_grammar_is_installed() -> None:
-    for language in LANGUAGES:
-        if language.grammar and not language.extra:
-            assert callable(getattr(importlib.import_module(language.grammar), language.entry))
 
 
 def test_requirements_and_build_files_are_no_prose() -> None:

@@ -139,13 +139,3 @@ def test_parameters_of_callbacks_have_the_types_that_the_called_function_declare
     assert calls["result"] == ["App.use:13"]
     assert calls["logger.log"] == [text]
     assert "unknown" not in calls
-
-
-def test_type_parameters_that_limit_each_other(tmp_path: Path) -> None:
-    """Indexing such a file ended with a RecursionError, and the whole index with it."""
-    files = {
-        "pair.ts": "export class Pair<A extends B, B extends A> {\n"
-        "  left(a: A, b: B): A { return this.right(b); }\n"
-        "  right(b: B): A { return b; }\n}\n"
-    }
-    assert calls_of(files, tmp_path)["Pair.left"] == ["Pair.right:3"]

@@ -21,10 +21,10 @@ class Far(Base):
 """
 
 
-def calls(files: dict[str, str], home: Path, path: str = "tests/test_it.py") -> dict[str, float]:
-    """What the tests of a file call, with the confidence."""
+def calls(files: dict[str, str], home: Path) -> dict[str, float]:
+    """What the tests of `tests/test_it.py` call, with the confidence."""
     with graph_of({"things.py": THINGS, **files}, home) as graph:
-        nodes = [graph.node(f"{path}#{name}") for name in ("test_it", "TestIt.test_it")]
+        nodes = [graph.node(f"tests/test_it.py#{name}") for name in ("test_it", "TestIt.test_it")]
         found = [edge for node in nodes if node for edge in graph.edges_of(node, (Relation.CALL,))]
         return {edge.target.id: edge.confidence for edge in found}
 
@@ -73,36 +73,8 @@ def test_what_is_in_doubt_is_left_out(text: str, tmp_path: Path) -> None:
     assert gives(text, tmp_path) == set()
 
 
-def test_the_nearest_fixture_counts(tmp_path: Path) -> None:
-    files = {"conftest.py": FAR, "tests/conftest.py": NEAR, "tests/test_it.py": TEST}
-    assert calls(files, tmp_path) == {"tests/conftest.py#thing": 0.9, "things.py#Near.run": 0.85}
-
-
-def test_folders_beside_share_nothing(tmp_path: Path) -> None:
-    assert calls({"other/conftest.py": NEAR, "tests/test_it.py": TEST}, tmp_path) == {}
-    assert calls({"other/test_other.py": NEAR, "tests/test_it.py": TEST}, tmp_path / "again") == {}
-
-
-def test_an_imported_fixture(tmp_path: Path) -> None:
-    test = f"from helpers import thing\n{TEST}"
-    found = calls({"helpers.py": NEAR, "tests/test_it.py": test}, tmp_path)
-    assert found == {"helpers.py#thing": 0.95, "things.py#Near.run": 0.85}
-
-
-def test_a_plugin_is_told_by_the_only_fixture_of_a_name(tmp_path: Path) -> None:
-    files = {"plugin.py": NEAR, "tests/test_it.py": TEST}
-    assert calls(files, tmp_path) == {"plugin.py#thing": 0.6, "things.py#Near.run": 0.6}
-    assert calls({**files, "another.py": FAR}, tmp_path / "again") == {}
-
-
-def test_a_fixture_of_the_name_that_it_asks_for_hides_it(tmp_path: Path) -> None:
-    hiding = "import pytest\n\n@pytest.fixture\ndef thing(thing):\n    return thing\n\n"
-    found = calls({"tests/conftest.py": NEAR, "tests/test_it.py": hiding + TEST}, tmp_path)
-    assert found == {"tests/test_it.py#thing": 1.0, "things.py#Near.run": 0.85}
-
-
-def test_a_class_has_fixtures_of_its_own_and_those_it_inherits(tmp_path: Path) -> None:
-    text = """\
+HIDING = "import pytest\n\n@pytest.fixture\ndef thing(thing):\n    return thing\n\n"
+CLASSES = """\
 import pytest
 from things import Near
 
@@ -114,8 +86,37 @@ class TestIt(Shared):
     def test_it(self, thing):
         thing.run()
 """
-    found = calls({"tests/conftest.py": FAR, "tests/test_it.py": text}, tmp_path)
-    assert found == {"tests/test_it.py#Shared.thing": 0.95, "things.py#Near.run": 0.95}
+PLACES = {
+    "the nearest counts": (
+        {"conftest.py": FAR, "tests/conftest.py": NEAR, "tests/test_it.py": TEST},
+        {"tests/conftest.py#thing": 0.9, "things.py#Near.run": 0.85},
+    ),
+    "folders share nothing": ({"other/conftest.py": NEAR, "tests/test_it.py": TEST}, {}),
+    "nor do files": ({"other/test_other.py": NEAR, "tests/test_it.py": TEST}, {}),
+    "imported": (
+        {"helpers.py": NEAR, "tests/test_it.py": f"from helpers import thing\n{TEST}"},
+        {"helpers.py#thing": 0.95, "things.py#Near.run": 0.85},
+    ),
+    "the only one of a name is of a plugin": (
+        {"plugin.py": NEAR, "tests/test_it.py": TEST},
+        {"plugin.py#thing": 0.6, "things.py#Near.run": 0.6},
+    ),
+    "one of several is not": ({"plugin.py": NEAR, "another.py": FAR, "tests/test_it.py": TEST}, {}),
+    "it hides what it asks for": (
+        {"tests/conftest.py": NEAR, "tests/test_it.py": HIDING + TEST},
+        {"tests/test_it.py#thing": 1.0, "things.py#Near.run": 0.85},
+    ),
+    "a class inherits it": (
+        {"tests/conftest.py": FAR, "tests/test_it.py": CLASSES},
+        {"tests/test_it.py#Shared.thing": 0.95, "things.py#Near.run": 0.95},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_where_a_fixture_is_found(case: str, tmp_path: Path) -> None:
+    files, found = PLACES[case]
+    assert calls(files, tmp_path) == found
 
 
 def test_other_functions_ask_for_no_fixtures(tmp_path: Path) -> None:

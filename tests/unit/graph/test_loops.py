@@ -1,4 +1,4 @@
-"""Programs that lead nowhere: circles and endless chains of every kind, in seven languages.
+"""Programs that lead nowhere: circles and endless chains of every kind, in six languages.
 
 They are generated. Whatever they do, resolving them ends, and questions about them are answered.
 """
@@ -99,12 +99,6 @@ def _go_type(name: str, base: str, fields: Sequence[tuple[str, str]], methods: S
     return f"type {name} struct {{\n{embedded}{inside}}}\n{own}"
 
 
-def _rust_type(name: str, base: str, fields: Sequence[tuple[str, str]], methods: Sequence[str]) -> str:
-    inside = "".join(f"  {each}: {type_},\n" for each, type_ in fields)
-    trait = f"trait T{name}: T{base} {{}}\nimpl T{base} for {name} {{}}\n" if base else ""
-    return f"struct {name} {{\n{inside}}}\n{trait}impl {name} {{\n{_body(methods)}}}\n"
-
-
 _JAVASCRIPT = Written(
     ".js",
     lambda name, _type, returns: _braces(name, returns, "function {name}()"),
@@ -167,20 +161,6 @@ WRITTEN = {
         new="&{}{{}}",
     ),
     "java": _JAVA,
-    "rust": Written(
-        ".rs",
-        _typed("fn {name}() -> TYPE"),
-        _rust_type,
-        alias="type {} = {};".format,
-        generic=(
-            "struct NAME<T: T> { one: BASE<NAME<T>> }\n"
-            "impl<T: Iterator<Item = T>> NAME<T> { fn two(&self) -> T { T::two() } }"
-        ),
-        imports="pub use crate::OTHER::*;\npub mod OTHER;\n",
-        variable="static {0}: T0 = {1};".format,
-        inner="::",
-        new="{}::new()",
-    ),
     "cpp": Written(
         ".cpp",
         _typed("TYPE* {name}()"),

@@ -23,16 +23,7 @@ from findspot.store import edge_rows
 from findspot.store.database import connect_reader
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.sqlite_store import SqliteStore
-from graphs import record_of, stored
-
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "graph"
-LANGUAGES = sorted(folder.name for folder in FIXTURES.iterdir() if folder.is_dir())
-
-
-def _files(language: str) -> dict[str, str]:
-    folder = FIXTURES / language
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths}
+from graphs import LANGUAGES, fixture_of, record_of, stored
 
 
 def _edges(store: SqliteStore) -> set[tuple[str, Edge]]:
@@ -67,17 +58,38 @@ def _anew(files: Mapping[str, str], home: Path) -> set[tuple[str, Edge]]:
     return edges
 
 
+@pytest.fixture
+def few_objects() -> Iterator[None]:
+    """Let collections look only at what a test makes: with full tables, one follows every reference."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_edges_are_the_same_from_both_ends(language: str, tmp_path: Path) -> None:
-    """What a definition refers to is resolved when somebody asks, and what refers to it is stored."""
-    store = stored(_files(language), tmp_path, resolve=False)
+def test_edges_are_the_same_from_both_ends_and_with_full_tables(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a definition refers to is resolved when somebody asks, and what refers to it is stored.
+
+    speed 7: memory is bounded inside of a file, too.
+    """
+    store = stored(fixture_of(language), tmp_path, resolve=False)
     assert _resolve(store) > 0
     assert _resolve(store) == 0
+    resolved = _edges(store)
     with store.snapshot() as snapshot:
         graph = Graph(snapshot)
-        nodes = every_node(graph)
-        started = {edge for node in nodes for edge in graph.edges_of(node)}
-        assert started == {edge for _, edge in _edges(store) if edge.mark != FAR}
+        started = {edge for node in every_node(graph) for edge in graph.edges_of(node)}
+    assert started == {edge for _, edge in resolved if edge.mark != FAR}
+    monkeypatch.setattr(sources, "MOST_FILES", 1)
+    monkeypatch.setattr(stored_edges, "_LOOK", 1)
+    with store.writer() as writer, writer.storing_edges() as edges:
+        edges.clear()
+    _resolve(store)
+    store.close()
+    assert _edges(store) == resolved
     store.close()
 
 
@@ -129,7 +141,7 @@ def test_what_is_pending_is_resolved_before_a_question(
 def test_edges_after_edits_are_those_of_a_new_index(language: str, tmp_path: Path) -> None:
     """Whatever is renamed, cut or removed: what depends on it is resolved again."""
     chance = random.Random(language)
-    files = _files(language)
+    files = fixture_of(language)
     store = stored(files, tmp_path / "edited")
     _resolve(store)
     for number in range(6):
@@ -196,8 +208,8 @@ def test_edges_do_not_depend_on_the_order_of_indexing(language: str, tmp_path: P
 
     Each file has a copy beside it, so that every name is defined twice in its folder.
     """
-    files = _files(language)
-    for path, text in _files(language).items():
+    files = fixture_of(language)
+    for path, text in fixture_of(language).items():
         stem, dot, ending = path.rpartition(".")
         files[f"{stem}_copy{dot}{ending}" if dot else f"{path}_copy"] = text
     orders = [
@@ -209,32 +221,6 @@ def test_edges_do_not_depend_on_the_order_of_indexing(language: str, tmp_path: P
         _anew({path: files[path] for path in order}, tmp_path / str(n)) for n, order in enumerate(orders)
     ]
     assert found[0] == found[1] == found[2]
-
-
-@pytest.fixture
-def few_objects() -> Iterator[None]:
-    """Let collections look only at what a test makes: this one collects after every reference."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("few_objects")
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_edges_do_not_depend_on_when_tables_are_emptied(
-    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """speed 7: memory is bounded inside of a file, too."""
-    store = stored(_files(language), tmp_path)
-    resolved = _edges(store)
-    monkeypatch.setattr(sources, "MOST_FILES", 1)
-    monkeypatch.setattr(stored_edges, "_LOOK", 1)
-    with store.writer() as writer, writer.storing_edges() as edges:
-        edges.clear()
-    _resolve(store)
-    store.close()
-    assert _edges(store) == resolved
-    store.close()
 
 
 def test_a_killed_run_has_the_edges_of_most_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
