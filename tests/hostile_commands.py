@@ -32,10 +32,6 @@ HOSTILE = (
     "'",
 )
 
-_TIMES = 2
-"""Values for each parameter; the next one gets others."""
-
-
 RESULTS = open(os.dup(1), "w")  # noqa: SIM115, PTH123  a server keeps standard output for itself
 
 
@@ -77,14 +73,17 @@ def _circumstance(name: str) -> Iterator[None]:
 CIRCUMSTANCES = ("closed streams", "full output", "folder gone", "/proc/none", "a.py/home")
 
 
-def hostile(command: click.Command, values: Iterator[str]) -> Iterator[list[str]]:
-    """Yield arguments of which one is hostile; the others are as they should be."""
+def hostile(command: click.Command, values: Iterator[str], times: int) -> Iterator[list[str]]:
+    """Yield arguments of which one is hostile; the others are as they should be.
+
+    Each parameter has so many of the values; the next one gets others.
+    """
     for parameter in command.params:
         if parameter.name in FLAGS or isinstance(parameter.type, click.types.BoolParamType | click.IntRange):
             continue
         if isinstance(parameter, click.Option) and (parameter.is_flag or parameter.count):
             continue
-        for value in islice(values, _TIMES):
+        for value in islice(values, times):
             if isinstance(parameter, click.Argument):
                 others = [each for each in command.params if each is not parameter]
                 yield [*arguments(click.Command("", params=others), "missing"), "--", value]
@@ -92,16 +91,16 @@ def hostile(command: click.Command, values: Iterator[str]) -> Iterator[list[str]
                 yield [*arguments(command, "missing"), f"{parameter.opts[0]}={value}"]
 
 
-def main(part: int, parts: int) -> None:
+def main(times: int) -> None:
     values = cycle(HOSTILE)
-    for words, command in islice(commands(findspot), part, None, parts):
+    for words, command in commands(findspot):
         if words == ("ui",):  # it would stay
             continue
         for circumstance in CIRCUMSTANCES if words != ("watch",) else ("folder gone",):
             execute(circumstance, [*words, *arguments(command, "missing")])
-        for given in hostile(command, values):
+        for given in hostile(command, values, times):
             execute("bad value", [*words, *given])
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(int(sys.argv[1]))

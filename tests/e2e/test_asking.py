@@ -102,31 +102,21 @@ class TestDeclined:
         same = ("status", "totalFiles", "totalChunks")  # the watcher may have compared them with the disk
         assert [after[name] for name in same] == [before[name] for name in same]
 
-    def test_a_large_project_is_not_indexed(self, talking: Connection, person: Person, fresh: Path) -> None:
-        limit_files(fresh, 3)
+    def test_nothing_is_indexed_and_an_offer_is_not_made_again(
+        self, talking: Connection, person: Person, fresh: Path
+    ) -> None:
         person.action = "decline"
+        for tool in ("search_code", "search_docs", "search_code"):
+            code, text = talking.refusal(tool, query="login", path=str(fresh))
+            assert code == "INDEX_NOT_FOUND"
+            assert text == f"No index found for path: {fresh}. Run 'index_codebase' tool first."
+        assert questions(person) == [f"{NOT_INDEXED}\n{fresh}"]
+        limit_files(fresh, 3)
         assert talking.values("index_codebase", path=str(fresh))["status"] == "cancelled"
         assert talking.values("get_index_status", project=str(fresh))["status"] == "not_found"
 
-    def test_a_missing_index_stays_an_error(self, talking: Connection, person: Person, fresh: Path) -> None:
-        person.action = "decline"
-        code, text = talking.refusal("search_code", query="login", path=str(fresh))
-        assert code == "INDEX_NOT_FOUND"
-        assert text == f"No index found for path: {fresh}. Run 'index_codebase' tool first."
-        assert talking.values("get_index_status", project=str(fresh))["status"] == "not_found"
-
-    def test_an_offer_is_not_made_again(self, talking: Connection, person: Person, fresh: Path) -> None:
-        person.action = "decline"
-        for tool in ("search_code", "search_docs", "search_code"):
-            assert talking.refusal(tool, query="login", path=str(fresh))[0] == "INDEX_NOT_FOUND"
-        assert questions(person) == [f"{NOT_INDEXED}\n{fresh}"]
-
 
 class TestNobodyToAsk:
-    def test_making_an_index_of_the_working_folder_goes_ahead(self, connect: Connect, fresh: Path) -> None:
-        with connect(fresh) as silent:
-            assert silent.values("create_index")["status"] == "success"
-
     def test_a_folder_elsewhere_waits_for_a_second_call(
         self, server: Connection, rooted: Connection, folders: Folders, fresh: Path
     ) -> None:
@@ -151,19 +141,22 @@ class TestNobodyToAsk:
         assert server.values("get_index_status", project=str(fresh))["status"] == "ready"
         assert server.values(tool, project=str(fresh), confirm=True)["status"] == "success"
 
-    @pytest.mark.parametrize(
-        ("tool", "name"),
-        [("create_index", "project"), ("index_codebase", "path"), ("reindex_project", "project")],
-    )
-    def test_a_large_project_waits_too(self, connect: Connect, fresh: Path, tool: str, name: str) -> None:
+    def test_the_working_folder_is_indexed_unless_it_is_large(self, connect: Connect, fresh: Path) -> None:
         limit_files(fresh, 3)
-        with connect(fresh) as server:
-            waiting = server.values(tool, **{name: str(fresh)})
-            assert waiting["status"] == "confirmation_required"
-            assert waiting["question"] == (REBUILD if tool == "reindex_project" else LARGE)
-            assert waiting.get("code") == (None if tool == "reindex_project" else "FILE_LIMIT_WARNING")
-            assert server.values("get_index_status", project=str(fresh))["status"] == "not_found"
-            assert server.values(tool, **{name: str(fresh)}, confirm=True)["totalFiles"] == 8
+        with connect(fresh) as silent:
+            for tool, name, question, code in (
+                ("create_index", "project", LARGE, "FILE_LIMIT_WARNING"),
+                ("index_codebase", "path", LARGE, "FILE_LIMIT_WARNING"),
+                ("reindex_project", "project", REBUILD, None),
+            ):
+                waiting = silent.values(tool, **{name: str(fresh)})
+                assert (waiting["status"], waiting["question"]) == ("confirmation_required", question)
+                assert waiting.get("code") == code
+                assert silent.values("get_index_status", project=str(fresh))["status"] == "not_found"
+                assert silent.values(tool, **{name: str(fresh)}, confirm=True)["totalFiles"] == 8
+                silent.values("delete_index", project=str(fresh), confirm=True)
+            (fresh / ".findspot.json").unlink()
+            assert silent.values("create_index")["status"] == "success"
 
 
 class TestNoProject:

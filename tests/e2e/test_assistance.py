@@ -116,6 +116,8 @@ class TestTheClientsModel:
         assert [place["path"] for place in told["codeReferences"]] == ["src/auth/login.py"]
         assert answer["followUps"] == ["what calls login()"]
         assert [params.max_tokens for params in sampler.asked] == [300, 900]
+        sampling.values("search_code", query="login")
+        assert len(sampler.asked) == 2, "not for a plain search"
 
     @pytest.mark.parametrize(
         "text", ["", "no json", "[1]", "{}", '{"summary": 5, "terms": [3]}', "{" * 9_000]
@@ -127,22 +129,18 @@ class TestTheClientsModel:
         assert (answer["expandedBy"], answer["synthesis"]["madeBy"]) == ("index", "index")
         assert answer["warning"].count("The language model failed: client: ") == 2
 
-    def test_a_refusal_leaves_plain_results(self, sampling: Connection, sampler: Sampler) -> None:
+    def test_what_it_says_is_cut_and_cleaned_and_a_refusal_leaves_plain_results(
+        self, sampling: Connection, sampler: Sampler
+    ) -> None:
+        sampler.text = json.dumps({"summary": "a\x1b[31mb" + "x" * 9_000, "terms": ["y" * 99]})
+        told = sampling.values("search_code", query="login", synthesize=True)["synthesis"]
+        assert told["summary"].startswith("a [31mb")
+        assert len(told["summary"]) <= 1_500
         sampler.refuses = True
         answer = sampling.values("search_code", query="login", synthesize=True)
         assert answer["results"]
         assert "User rejected sampling request" in answer["warning"]
         assert answer["synthesis"]["madeBy"] == "index"
-
-    def test_what_it_says_is_cut_and_cleaned(self, sampling: Connection, sampler: Sampler) -> None:
-        sampler.text = json.dumps({"summary": "a\x1b[31mb" + "x" * 9_000, "terms": ["y" * 99]})
-        told = sampling.values("search_code", query="login", synthesize=True)["synthesis"]
-        assert told["summary"].startswith("a [31mb")
-        assert len(told["summary"]) <= 1_500
-
-    def test_it_is_not_asked_for_a_plain_search(self, sampling: Connection, sampler: Sampler) -> None:
-        sampling.values("search_code", query="login")
-        assert sampler.asked == []
 
     def test_none_means_none(self, connect: Connect, shop: Path, server: Connection) -> None:
         sampler = Sampler()

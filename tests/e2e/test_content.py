@@ -52,12 +52,10 @@ class TestResources:
         assert isinstance(contents, types.TextResourceContents)
         return contents.text
 
-    def test_they_are_listed(self, server: Connection) -> None:
+    def test_some_lines_of_an_indexed_file(self, server: Connection, shop: Path) -> None:
         assert server.portal.call(server.client.list_resources).resources == []
         templates = server.portal.call(server.client.list_resource_templates).resource_templates
         assert [template.uri_template for template in templates] == ["file:///{+path}", "dep://{+path}"]
-
-    def test_some_lines_of_an_indexed_file(self, server: Connection, shop: Path) -> None:
         address = (shop / "src/auth/login.py").as_uri()
         whole = self.read(server, address)
         assert self.read(server, f"{address}#L3-L4") == "\n".join(whole.split("\n")[2:4])

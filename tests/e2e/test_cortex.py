@@ -97,21 +97,17 @@ def test_results_are_ordered_and_counted(server: Connection) -> None:
     assert answer == search(server, "password session invoice")
 
 
-def test_chunk_types_are_alternatives(server: Connection) -> None:
+def test_chunk_types_tags_and_scores_filter(
+    server: Connection,
+) -> None:
     assert set(ids(search(server, chunk_types=["data", "documentation"]))) == {"limits", "guide"}
     assert ids(search(server, chunk_types="data")) == ["limits"]
     assert set(ids(search(server, chunk_types=[]))) == set(ids(search(server)))
-
-
-def test_tags_must_all_be_there(server: Connection) -> None:
     assert set(ids(search(server, "user", tags=["code", "auth"]))) == {"login", "logout"}
     assert ids(search(server, "user", tags=["code", "auth", "go"])) == ["login"]
     assert ids(search(server, "user", tags=["code", "absent"])) == []
     assert ids(search(server, tags=["architecture"])) == ["guide"]
     assert ids(search(server, tags="typescript", query="session")) == ["logout"]
-
-
-def test_min_score(server: Connection) -> None:
     exact = search(server, "end the session of a user", min_score=0.99)
     assert ids(exact) == ["logout"]
     assert len(ids(search(server, "end the session of a user", min_score=-1))) == 6
@@ -134,12 +130,9 @@ def test_stats(server: Connection) -> None:
     assert stats["search_time_ms"] > 0
 
 
-@pytest.mark.parametrize("query", ["", "  \n"])
-def test_an_empty_query_is_an_invalid_parameter(server: Connection, query: str) -> None:
-    assert refused(server, query=query) == (INVALID_PARAMS, "Query cannot be empty")
-
-
-def test_other_wrong_arguments_are_invalid_parameters(server: Connection) -> None:
+def test_wrong_arguments_are_invalid_parameters(server: Connection) -> None:
+    for query in ("", "  \n"):
+        assert refused(server, query=query) == (INVALID_PARAMS, "Query cannot be empty")
     assert refused(server) == (INVALID_PARAMS, "Missing required argument: query")
     assert refused(server, query="x", limit="many")[0] == INVALID_PARAMS
     code, message = refused(server, query="x", chunk_types=["code"])
@@ -208,23 +201,18 @@ def start_alone(folder: Path, **settings: str) -> tuple[int, str]:
         return code, "".join(pipe.errors)
 
 
-def test_start_fails_without_chunks(tmp_path: Path) -> None:
+def test_a_server_of_this_tool_alone_does_not_start_without_what_it_needs(
+    tmp_path: Path, service: Loopback
+) -> None:
     code, said = start_alone(tmp_path)
     assert (code, "Chunks directory not found" in said) == (1, True)
     code, said = start_alone(tmp_path, CORTEX_CHUNKS_DIR=str(tmp_path / "none"))
     assert (code, f"Chunks directory not found: {tmp_path / 'none'}" in said) == (1, True)
-
-
-def test_start_fails_without_the_service(tmp_path: Path) -> None:
     write_samples(tmp_path / ".cortex" / "chunks")
     code, said = start_alone(tmp_path, CORTEX_EMBEDDING_ENDPOINT="http://127.0.0.1:9")
     assert code == 4
     assert "http://127.0.0.1:9/embed" in said
     assert "CORTEX_EMBEDDING_ENDPOINT" in said
-
-
-def test_start_fails_with_wrong_dimensions(tmp_path: Path, service: Loopback) -> None:
-    write_samples(tmp_path / ".cortex" / "chunks")
     (tmp_path / ".cortex" / "config.yml").write_text("embedding:\n  dimensions: 384\n")
     code, said = start_alone(tmp_path, CORTEX_EMBEDDING_ENDPOINT=service.url)
     assert (code, "Wrong embedding dimensions" in said) == (1, True)

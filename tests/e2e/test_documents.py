@@ -63,13 +63,8 @@ def ids(answer: dict[str, Any]) -> list[str]:
 def test_only_these_tools_are_offered_in_order(server: Connection) -> None:
     assert list(server.tools) == ["search_index", "search_add_document", "search_create_index"]
     for tool in server.tools.values():
-        assert tool.title
-        assert tool.description
-        assert tool.icons
+        assert all((tool.title, tool.description, tool.icons))
         assert "required" not in (tool.output_schema or {})
-
-
-def test_schemas_and_annotations(server: Connection) -> None:
     search, add, create = (server.tools[name] for name in server.tools)
     assert search.input_schema["required"] == ["query"]
     assert search.input_schema["properties"]["k"]["default"] == 10
@@ -115,20 +110,12 @@ def test_every_field_of_an_answer(server: Connection, index: str, add: Add) -> N
         "total_matches": 1,
         "query_parsed": {"terms": [], "must": ["python"], "must_not": [], "phrases": ["machine learning"]},
     }
+    answer = server.values("search_index", query="Web -Green", index_name=index)
+    assert answer["query_parsed"] == {"terms": ["web"], "must": [], "must_not": ["green"], "phrases": []}
+    assert [found["metadata"] for found in answer["results"]] == [{}]
 
 
-def test_a_document_without_metadata_has_an_empty_object(server: Connection, index: str, add: Add) -> None:
-    add("a", "green tea")
-    (found,) = server.values("search_index", query="tea", index_name=index)["results"]
-    assert found["metadata"] == {}
-
-
-def test_an_excluded_term_is_shown_in_the_parsed_query(server: Connection, index: str) -> None:
-    answer = server.values("search_index", query="Tea -Green", index_name=index)
-    assert answer["query_parsed"] == {"terms": ["tea"], "must": [], "must_not": ["green"], "phrases": []}
-
-
-def test_k_defaults_to_ten_and_ties_go_by_id(server: Connection, index: str, add: Add) -> None:
+def test_k_is_ten_and_bounded_and_ties_go_by_id(server: Connection, index: str, add: Add) -> None:
     for number in reversed(range(12)):
         add(f"d{number:02}", "same words")
     answer = server.values("search_index", query="words", index_name=index)
@@ -136,20 +123,11 @@ def test_k_defaults_to_ten_and_ties_go_by_id(server: Connection, index: str, add
     assert answer["total_matches"] == 12
     assert ids(server.values("search_index", query="words", index_name=index, k=1)) == ["d00"]
     assert len(ids(server.values("search_index", query="words", index_name=index, k="11"))) == 11
-
-
-def test_k_is_bounded(server: Connection, index: str) -> None:
     above = server.values("search_index", query="words", index_name=index, k=1001)
     assert above["warning"] == "k was lowered from 1001 to its maximum of 1000."
     assert error(server, "search_index", query="words", index_name=index, k=0) == (
         "'k' must be a whole number from 1 to 1000, not 0."
     )
-
-
-@pytest.mark.parametrize("query", ["", "   \n"])
-def test_an_empty_query_finds_nothing(server: Connection, index: str, query: str) -> None:
-    answer = server.values("search_index", query=query, index_name=index)
-    assert answer == {"results": [], "total_matches": 0}
 
 
 def test_adding_again_re_indexes(server: Connection, index: str, add: Add) -> None:
@@ -159,6 +137,9 @@ def test_adding_again_re_indexes(server: Connection, index: str, add: Add) -> No
     assert server.values("search_index", query="python", index_name=index)["total_matches"] == 0
     (found,) = server.values("search_index", query="something", index_name=index)["results"]
     assert found["metadata"] == {"v": 2}
+    for query in ("", "   \n"):
+        answer = server.values("search_index", query=query, index_name=index)
+        assert answer == {"results": [], "total_matches": 0}
 
 
 def test_unknown_indexes(server: Connection) -> None:
@@ -182,9 +163,6 @@ def test_names_must_be_new_and_safe(server: Connection, index: str) -> None:
     for name in ("", "a b", "a/b", "..", "ü"):
         message = error(server, "search_create_index", index_name=name)
         assert message.startswith(f"Invalid index name: {name}.")
-
-
-def test_unknown_backends(server: Connection) -> None:
     assert error(server, "search_create_index", index_name="x", backend="cloud") == "Unknown backend: cloud"
 
 

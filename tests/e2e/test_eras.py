@@ -29,22 +29,17 @@ class TestModern:
             assert talking.values("delete_index", project=str(fresh))["status"] == "success"
             found = talking.values("search_code", query="login", path=str(fresh))
             assert found["results"]
+            (fresh / ".findspot.json").write_text('{"maxFiles": 3, "exclude": [".findspot.json"]}')
+            assert talking.values("reindex_project", project=str(fresh))["totalFiles"] == 8
         assert [asked.message.splitlines()[0] for asked in person.asked] == [
             OUTSIDE,
             REBUILD,
             "Delete the index for this project? This cannot be undone.",
             "Delete the index for this project? This cannot be undone.",
             "This project hasn't been indexed yet. Would you like to index it now?",
+            REBUILD,
+            "This project is very large (8 files). Indexing may take several minutes. Continue?",
         ]
-
-    def test_two_questions_in_one_call(self, connect: Connect, empty_folder: Path, fresh: Path) -> None:
-        (fresh / ".findspot.json").write_text('{"maxFiles": 3, "exclude": [".findspot.json"]}')
-        person = Person()
-        with connect(empty_folder, mode=MODERN, elicitation_callback=person) as talking:
-            assert talking.values("reindex_project", project=str(fresh))["totalFiles"] == 8
-        first, second = [asked.message for asked in person.asked]
-        assert first.startswith(REBUILD)
-        assert "very large (8 files)" in second
 
     def test_nobody_to_ask(self, connect: Connect, fresh: Path) -> None:
         with connect(fresh, mode=MODERN) as silent:

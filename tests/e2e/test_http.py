@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from http.client import IncompleteRead
@@ -15,10 +14,9 @@ from anyio.from_thread import BlockingPortal
 from mcp.client.streamable_http import streamable_http_client
 
 from e2e.door import HELLO, opened, post, request, serving
-from e2e.harness import COMMAND, PATIENCE_S, Connection, Person, connected, environment
+from e2e.harness import PATIENCE_S, Connection, Person, connected
 from e2e.sample import make_sample
-
-TOKEN = "a-secret-of-the-test"
+from program import Program
 
 
 @pytest.fixture(scope="module")
@@ -85,25 +83,9 @@ class TestWhoIsLetIn:
         assert post(address, Content_Type="text/plain").status in (400, 415)
         assert post(address, HELLO | {"id": 2}, Mcp_Session_Id="unknown").status in (400, 404)
 
-    def test_a_token(self, home: Path, empty_folder: Path) -> None:
-        with serving(home, empty_folder, FINDSPOT_HTTP_TOKEN=TOKEN) as address:
-            refused = post(address)
-            assert (refused.status, refused.headers["WWW-Authenticate"]) == (401, "Bearer")
-            assert post(address, Authorization="Bearer wrong").status == 401
-            assert post(address, Authorization=f"Bearer {TOKEN}").status == 200
-
     def test_beyond_loopback_a_token_is_needed(self, home: Path, empty_folder: Path) -> None:
-        done = subprocess.run(
-            [*COMMAND, "--http", "0.0.0.0:0", "--no-token"],
-            cwd=empty_folder,
-            env=environment(home),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        assert done.returncode != 0
-        assert "needs a token" in done.stderr
+        done = Program(home, empty_folder)("serve", "--http", "0.0.0.0:0", "--no-token")
+        assert (done.code != 0, "needs a token" in done.err) == (True, True)
 
 
 def test_a_stop_ends_the_streams_on_which_clients_listen(home: Path, empty_folder: Path) -> None:

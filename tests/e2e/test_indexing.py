@@ -19,16 +19,9 @@ from findspot import Project
 from held import Gate
 
 COUNTS = {
-    "filesIndexed",
-    "filesUnchanged",
-    "filesRemoved",
-    "filesSkipped",
-    "chunksCreated",
-    "totalFiles",
-    "totalChunks",
-    "errors",
-    "duration",
-}
+    "filesIndexed", "filesUnchanged", "filesRemoved", "filesSkipped", "chunksCreated",
+    "totalFiles", "totalChunks", "errors", "duration",
+}  # fmt: skip
 MANY = 100
 """Files enough for some to be done before the held one."""
 
@@ -58,7 +51,7 @@ class TestIndexCodebase:
         assert forced["forced"] is True
         assert forced["filesIndexed"] == len(FILES) - 1
 
-    def test_searching_without_an_index_says_what_to_do(self, server: Connection, fresh: Path) -> None:
+    def test_without_an_index_answers_say_what_to_do(self, server: Connection, fresh: Path) -> None:
         for tool in ("search_code", "search_docs"):
             result = server.call(tool, query="login", path=str(fresh))
             assert result.is_error
@@ -71,15 +64,15 @@ class TestIndexCodebase:
             assert told["developerMessage"].startswith("INDEX_NOT_FOUND: No index at ")
             text = f"No index found for path: {fresh}. Run 'index_codebase' tool first."
             assert [block.text for block in result.content] == [text]  # type: ignore[union-attr]
-
-    def test_other_tools_say_it_in_their_words(self, server: Connection, fresh: Path) -> None:
         said = ("INDEX_NOT_FOUND", "This project hasn't been indexed yet. Would you like to index it now?")
         assert server.refusal("search_by_path", pattern="*", project=str(fresh)) == said
         assert server.refusal("reindex_file", path="README.md", project=str(fresh)) == said
+        answer = server.values("delete_index", project=str(fresh))
+        assert (answer["status"], answer["projectPath"]) == ("not_found", str(fresh))
 
 
 class TestOthers:
-    def test_create_index_then_again(self, server: Connection, fresh: Path) -> None:
+    def test_create_index_then_again(self, server: Connection, shop: Path, fresh: Path) -> None:
         first = server.values("create_index", project=str(fresh), confirm=True)
         assert set(first) == COUNTS | {"status", "projectPath", "message"}
         assert first["projectPath"] == str(fresh)
@@ -87,11 +80,11 @@ class TestOthers:
         again = server.values("create_index", project=str(fresh), confirm=True)
         assert again["message"] == "The index existed and is now up to date"
         assert again["filesIndexed"] == 0
-
-    def test_create_index_of_the_detected_project(self, server: Connection, shop: Path) -> None:
-        assert server.values("create_index")["projectPath"] == str(shop)
+        assert server.values("create_index")["projectPath"] == str(shop), "the detected one"
 
     def test_reindex_file(self, server: Connection, fresh: Path) -> None:
+        (fresh / "link.py").symlink_to(fresh / "src/auth/login.py")
+        (fresh / ".env").write_text("SECRET=1\n")
         server.values("index_codebase", path=str(fresh), confirm=True)
         (fresh / "src/auth/login.py").write_text("def brand_new_entrance():\n    return 1\n")
         done = server.values("reindex_file", path="src/auth/login.py", project=str(fresh))
@@ -99,13 +92,6 @@ class TestOthers:
         assert (done["status"], done["path"]) == ("success", "src/auth/login.py")
         assert done["chunksCreated"] > 0
         assert done["message"] == "File re-indexed successfully"
-        found = server.values("search_code", query="brand_new_entrance", path=str(fresh))
-        assert found["results"][0]["path"] == "src/auth/login.py"
-
-    def test_reindex_file_refuses_what_it_cannot_index(self, server: Connection, fresh: Path) -> None:
-        (fresh / "link.py").symlink_to(fresh / "src/auth/login.py")
-        (fresh / ".env").write_text("SECRET=1\n")
-        server.values("index_codebase", path=str(fresh), confirm=True)
         for path, code, text in (
             ("gone.py", "FILE_NOT_FOUND", "The file 'gone.py' doesn't exist or isn't indexed."),
             (".env", "FILE_NOT_FOUND", "The file '.env' doesn't exist or isn't indexed."),
@@ -114,10 +100,6 @@ class TestOthers:
             ("/etc/passwd", "INVALID_ARGUMENT", "The path '/etc/passwd' is outside the project."),
         ):
             assert server.refusal("reindex_file", path=path, project=str(fresh)) == (code, text)
-
-    def test_delete_index_when_there_is_none(self, server: Connection, fresh: Path) -> None:
-        answer = server.values("delete_index", project=str(fresh))
-        assert (answer["status"], answer["projectPath"]) == ("not_found", str(fresh))
 
     def test_status(self, server: Connection, fresh: Path) -> None:
         missing = server.values("get_index_status", project=str(fresh))
@@ -158,7 +140,7 @@ class TestOthers:
         }  # fmt: skip
         assert by_path[str(shop)]["totalFiles"] == len(FILES)
 
-    def test_search_by_path(self, server: Connection) -> None:
+    def test_search_by_path(self, server: Connection, shop: Path) -> None:
         answer = server.values("search_by_path", pattern="src/**/*.py")
         assert answer == {"matches": ["src/auth/login.py", "src/auth/session.py"], "totalMatches": 2}
         answer = server.values("search_by_path", pattern="**", limit="1")
@@ -171,8 +153,6 @@ class TestOthers:
         assert [page["matches"] for page in pages] == [["src/auth/login.py"], ["src/auth/session.py"]]
         assert "its maximum of 100" in server.values("search_by_path", pattern="*", limit=101)["warning"]
         assert server.refusal("search_by_path", pattern="*", limit=0)[0] == "INVALID_ARGUMENT"
-
-    def test_search_by_path_in_a_folder_of_the_project(self, server: Connection, shop: Path) -> None:
         answer = server.values("search_by_path", pattern="**", project=str(shop / "src" / "billing"))
         assert answer["matches"] == ["src/billing/invoice.ts", "src/billing/retry.go"]
         assert answer["totalMatches"] == 2

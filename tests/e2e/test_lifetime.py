@@ -13,6 +13,7 @@ from e2e.conftest import Connect
 from e2e.harness import COMMAND, PATIENCE_S, Connection, Pipe, environment
 from e2e.sample import make_large
 from held import Gate
+from warm_start import Popen
 
 NOISE = """
 import os, sys
@@ -48,7 +49,7 @@ def test_it_ends_cleanly_when_the_client_vanishes_while_indexing(tmp_path: Path)
         "arguments": {"path": str(project), "confirm": True},
         "_meta": {"progressToken": 1},
     }
-    with subprocess.Popen(
+    with Popen(
         COMMAND,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

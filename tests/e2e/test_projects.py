@@ -10,16 +10,12 @@ from e2e.harness import Connection, Folders
 
 
 class TestRoots:
-    def test_a_root_inside_an_index_is_served_from_it(
-        self, rooted: Connection, server: Connection, folders: Folders, shop: Path
+    def test_a_root_inside_an_index_is_served_from_it_and_an_argument_wins(
+        self, rooted: Connection, server: Connection, folders: Folders, shop: Path, fresh: Path
     ) -> None:
         folders.paths = [shop / "src" / "auth"]
         found = rooted.values("search_code", query="user", limit=50)["results"]
         assert {hit["path"] for hit in found} == {"src/auth/login.py", "src/auth/session.py"}
-
-    def test_an_argument_wins_and_may_be_relative_to_the_root(
-        self, rooted: Connection, server: Connection, folders: Folders, shop: Path, fresh: Path
-    ) -> None:
         folders.paths = [fresh]
         assert rooted.values("search_code", query="login", path=str(shop))["results"]
         folders.paths = [shop]

@@ -18,6 +18,7 @@ import yaml
 from e2e.door import HELLO, message_in, post, request
 from e2e.harness import COMMAND, PATIENCE_S, environment
 from e2e.sample import make_sample
+from program import Program
 
 TOKEN, SHOP, COMMIT = "token-of-the-pod", "github.com/acme/shop", "ab" * 20
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "kubernetes.yaml"
@@ -65,10 +66,8 @@ def test_a_server_needs_only_its_home_and_temporary_files(tmp_path: Path) -> Non
     locked = ["unshare", "-m", "sh", "-c", _LOCKED, "sh", str(home), str(temporary), tmp_mount, str(access)]
     variables = environment(home, HOME=str(temporary), TMPDIR=str(temporary))
     published = tmp_path / "published"
-    publish = ("publish", str(published), "--project", str(project), "--commit", COMMIT, "--branch", "main")
-    subprocess.run(
-        [COMMAND[0], *publish], env=environment(tmp_path / "publisher"), capture_output=True, check=True
-    )
+    publisher = Program(home=tmp_path / "publisher", cwd=project)
+    assert publisher("publish", published, "--commit", COMMIT, "--branch", "main").code == 0
     shutil.rmtree(project)
     (tmp_path / "projects").write_text(f"{SHOP} file://{published}\n")
     variables |= {"PROJECTS": str(tmp_path), "PATH": f"{Path(COMMAND[0]).parent}:{os.environ['PATH']}"}

@@ -55,15 +55,6 @@ def asked(connect: Connect, project: Path) -> Iterator[Connection]:
         yield connection
 
 
-@pytest.fixture(scope="module")
-def conforming(asked: Connection, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the specification's own question gives in Swift."""
-    root = shutil.copytree(FIXTURES / "swift", tmp_path_factory.mktemp("swift") / "auth")
-    asked.values("index_codebase", path=str(root), confirm=True)
-    query = "all implementations of Authenticatable"
-    return asked.values("code_research", query=query, path=str(root), max_tokens=4_000)
-
-
 def hops(answer: dict[str, Any]) -> dict[str, int]:
     return {node["id"]: node["hop"] for node in answer["nodes"]}
 
@@ -108,8 +99,6 @@ class TestRelations:
             "app/mail/sender.py\n  13  resend → sign_in_by_token: return sign_in_by_token(token, database)"
             in report
         )
-
-    def test_the_format_json_is_the_structured_answer(self, asked: Connection) -> None:
         result = asked.call("code_research", query="what calls authenticate", format="json")
         assert json.loads(text_of(result)) == result.structured_content
 
@@ -125,16 +114,10 @@ class TestRelations:
         ]
         shallow = asked.values("code_research", query="what calls Database.query", depth=1)
         assert hops(shallow) == {QUERY: 0, FIND: 1}
-
-    def test_implementations_are_all_of_them(self, asked: Connection) -> None:
-        answer = asked.values("code_research", query="all implementations of Handler", depth=1)
-        place = "app/http/handlers.py#"
-        assert hops(answer) == {
-            f"{place}Handler": 0,
-            f"{place}LoginHandler": 1,
-            f"{place}LogoutHandler": 1,
-            f"{place}RefreshHandler": 2,
-        }
+        for depth in (0, 6):
+            refused = asked.refusal("code_research", query="x", depth=depth)
+            told = f"'depth' must be a whole number from 1 to 5, not {depth}."
+            assert refused == ("INVALID_ARGUMENT", told)
 
     @pytest.mark.parametrize(
         ("query", "found"),
@@ -142,6 +125,12 @@ class TestRelations:
             ("what does UserStore.find call?", {FIND: 0, QUERY: 1}),
             ("callers of `hash_of`", {
                 "app/auth/passwords.py#hash_of": 0, CHECK: 1, AUTHENTICATE: 2,
+            }),
+            ("all implementations of Handler", {
+                "app/http/handlers.py#Handler": 0,
+                "app/http/handlers.py#LoginHandler": 1,
+                "app/http/handlers.py#LogoutHandler": 1,
+                "app/http/handlers.py#RefreshHandler": 2,
             }),
             ("what does RefreshHandler inherit from", {
                 "app/http/handlers.py#RefreshHandler": 0,
@@ -191,6 +180,12 @@ class TestRelations:
         ends = {"symbol": "Server.handle", "to": "Database.query"}
         answer = asked.values("code_research", relation="path", **ends)
         assert answer["chains"] == [[HANDLE, RESPOND, AUTHENTICATE, FIND, QUERY]]
+        answer = asked.values("code_research", query="path from Server.handle to Database.query")
+        assert answer["chains"] == [[HANDLE, RESPOND, AUTHENTICATE, FIND, QUERY]]
+        assert hops(answer) == {HANDLE: 0, RESPOND: 1, AUTHENTICATE: 2, FIND: 3, QUERY: 4}
+        answer = asked.values("code_research", query="path from hash_of to greet")
+        none = "No chain of calls or of functions passed on leads from hash_of to greet within 6 steps."
+        assert (answer["summary"], answer["chains"]) == (none, [])
 
     def test_a_folder_limits_where_the_question_starts(self, asked: Connection, project: Path) -> None:
         """protocol-and-research B10: callers outside of the folder are reported."""
@@ -202,32 +197,31 @@ class TestRelations:
         assert "app/storage does not define it" in answer["summary"]
 
 
-class TestSwift:
-    def test_protocol_implementations(self, conforming: dict[str, Any]) -> None:
-        accounts = "Sources/Auth/Accounts.swift#"
-        assert hops(conforming) == {
-            "Sources/Auth/Authenticatable.swift#Authenticatable": 0,
-            f"{accounts}User": 1,
-            f"{accounts}Person": 1,
-            "Sources/Auth/Authenticatable.swift#TwoFactor": 1,
-            f"{accounts}ServiceAccount": 1,
-            "Sources/Auth/Extensions.swift#String": 1,
-            f"{accounts}Admin": 2,
-            f"{accounts}Bot": 2,
-        }
-        assert conforming["unresolved"] == []
-
-    def test_a_conformance_by_extension_is_cited_where_it_is_declared(
-        self, conforming: dict[str, Any]
-    ) -> None:
-        target = "Sources/Auth/Authenticatable.swift#Authenticatable"
-        extensions = "Sources/Auth/Extensions.swift"
-        assert [edge for edge in edges(conforming) if edge[3] == extensions] == [
-            ("Sources/Auth/Accounts.swift#ServiceAccount", target, "inherit", extensions, 2),
-            (f"{extensions}#String", target, "inherit", extensions, 12),
-        ]
-        texts = {(edge["path"], edge["line"]): edge["text"] for edge in conforming["edges"]}
-        assert texts[extensions, 2] == "extension ServiceAccount: Authenticatable {"
+def test_protocol_implementations_in_swift(asked: Connection, tmp_path: Path) -> None:
+    """What the specification's own question gives; a conformance is cited where it is declared."""
+    root = shutil.copytree(FIXTURES / "swift", tmp_path / "auth")
+    asked.values("index_codebase", path=str(root), confirm=True)
+    query = "all implementations of Authenticatable"
+    answer = asked.values("code_research", query=query, path=str(root), max_tokens=4_000)
+    accounts, extensions = "Sources/Auth/Accounts.swift", "Sources/Auth/Extensions.swift"
+    target = "Sources/Auth/Authenticatable.swift#Authenticatable"
+    assert hops(answer) == {
+        target: 0,
+        f"{accounts}#User": 1,
+        f"{accounts}#Person": 1,
+        "Sources/Auth/Authenticatable.swift#TwoFactor": 1,
+        f"{accounts}#ServiceAccount": 1,
+        f"{extensions}#String": 1,
+        f"{accounts}#Admin": 2,
+        f"{accounts}#Bot": 2,
+    }
+    assert answer["unresolved"] == []
+    assert [edge for edge in edges(answer) if edge[3] == extensions] == [
+        (f"{accounts}#ServiceAccount", target, "inherit", extensions, 2),
+        (f"{extensions}#String", target, "inherit", extensions, 12),
+    ]
+    texts = {(edge["path"], edge["line"]): edge["text"] for edge in answer["edges"]}
+    assert texts[extensions, 2] == "extension ServiceAccount: Authenticatable {"
 
 
 class TestFocus:
@@ -256,30 +250,10 @@ class TestFocus:
         ]
         assert answer["summary"].endswith("No cycles.")
 
-    def test_patterns_are_answered_with_task_context(self, asked: Connection) -> None:
+    def test_patterns_and_open_questions_are_answered_with_task_context(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="how are requests handled", focus="patterns")
         assert answer["focus"] == "patterns"
         assert "app/http/handlers.py" in answer["files"]
-
-    def test_flow_is_a_path_from_a_to_b(self, asked: Connection) -> None:
-        answer = asked.values("code_research", query="path from Server.handle to Database.query")
-        assert answer["chains"] == [[HANDLE, RESPOND, AUTHENTICATE, FIND, QUERY]]
-        assert hops(answer) == {HANDLE: 0, RESPOND: 1, AUTHENTICATE: 2, FIND: 3, QUERY: 4}
-
-    def test_no_way_is_told(self, asked: Connection) -> None:
-        answer = asked.values("code_research", query="path from hash_of to greet")
-        none = "No chain of calls or of functions passed on leads from hash_of to greet within 6 steps."
-        assert answer["summary"] == none
-        assert answer["chains"] == []
-
-    def test_flow_alone_shows_what_is_set_off(self, asked: Connection) -> None:
-        answer = asked.values("code_research", query="check the password", focus="flow")
-        steps = [(edge["from"], edge["to"]) for edge in answer["edges"]]
-        assert (CHECK, "app/auth/passwords.py#hash_of") in steps
-
-
-class TestOpenQuestions:
-    def test_they_are_answered_with_task_context(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="how are passwords verified")
         found = hops(answer)
         assert found[CHECK] == 0
@@ -288,6 +262,11 @@ class TestOpenQuestions:
         assert max(found.values()) <= 1
         ids = set(found)
         assert all(e["from"] in ids and e["to"] in ids for e in answer["edges"])
+
+    def test_flow_alone_shows_what_is_set_off(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="check the password", focus="flow")
+        steps = [(edge["from"], edge["to"]) for edge in answer["edges"]]
+        assert (CHECK, "app/auth/passwords.py#hash_of") in steps
 
 
 class TestTheCall:
@@ -303,20 +282,6 @@ class TestTheCall:
         assert re.search(r"To fit max_tokens, left out: \d of 7 references \(0 in tests\)", answer["warning"])
         kept = {node["id"] for node in answer["nodes"]} | {edge["from"] for edge in answer["edges"]}
         assert all(kept.issuperset(chain) for chain in answer.get("chains", ()))
-
-    @pytest.mark.parametrize("depth", [0, 6])
-    def test_depth_has_bounds(self, asked: Connection, depth: int) -> None:
-        code, text = asked.refusal("code_research", query="x", depth=depth)
-        assert (code, text) == (
-            "INVALID_ARGUMENT",
-            f"'depth' must be a whole number from 1 to 5, not {depth}.",
-        )
-
-    def test_it_is_described_as_reading_only(self, asked: Connection) -> None:
-        tool = asked.tools["code_research"]
-        assert tool.annotations is not None
-        assert tool.annotations.read_only_hint is True
-        assert list(asked.tools).index("code_research") == 5
 
     def test_progress_for_each_hop(self, asked: Connection) -> None:
         told: list[tuple[float, float | None, str | None]] = []

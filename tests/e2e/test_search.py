@@ -47,14 +47,11 @@ def test_search_code_finds_the_definition(server: Connection) -> None:
     ]
 
 
-def test_code_and_docs_do_not_mix(server: Connection) -> None:
+def test_code_and_docs_do_not_mix_and_docs_quote_the_section(server: Connection) -> None:
     code = paths(server.values("search_code", query="installer database firewall", limit=100))
     docs = paths(server.values("search_docs", query="login password session invoice", limit=100))
     assert not [path for path in code if path.endswith(".md")]
     assert all(path.endswith(".md") for path in docs)
-
-
-def test_search_docs_quotes_the_section(server: Connection) -> None:
     first = server.values("search_docs", query="database cannot be reached")["results"][0]
     assert first["path"] == "docs/install.md"
     assert "firewall" in first["text"]
@@ -70,30 +67,24 @@ def test_no_documentation_is_an_error_of_its_own(server: Connection, tmp_path: P
     assert text == "No documentation has been indexed yet. Run create_index to index your project."
 
 
-class TestCount:
-    def test_limit_wins_over_top_k(self, server: Connection) -> None:
-        assert len(server.values("search_code", query="user", limit=1, top_k=3)["results"]) == 1
-        assert len(server.values("search_code", query="user", top_k=2)["results"]) == 2
-
-    @pytest.mark.parametrize(("name", "most"), [("limit", 100), ("top_k", 50)])
-    def test_too_many_is_lowered_with_a_warning(self, server: Connection, name: str, most: int) -> None:
+def test_counts_and_pages(server: Connection) -> None:
+    assert len(server.values("search_code", query="user", limit=1, top_k=3)["results"]) == 1, "limit wins"
+    assert len(server.values("search_code", query="user", top_k=2)["results"]) == 2
+    for name, most in (("limit", 100), ("top_k", 50)):
         warning = server.values("search_code", query="user", **{name: 5000})["warning"]
         assert warning == f"{name} was lowered from 5000 to its maximum of {most}."
-
-    def test_offset_goes_on_where_a_page_ends(self, server: Connection) -> None:
-        whole = paths(server.values("search_code", query="payment or session", limit=4))
-        rest = paths(server.values("search_code", query="payment or session", limit=2, offset=2))
-        assert rest == whole[2:4]
+    whole = paths(server.values("search_code", query="payment or session", limit=4))
+    rest = paths(server.values("search_code", query="payment or session", limit=2, offset=2))
+    assert rest == whole[2:4]
 
 
-class TestFilters:
-    def test_languages_path_filter_and_exclude(self, server: Connection) -> None:
-        found = paths(server.values("search_code", query="user", languages=["python", "go"], limit=50))
-        assert {path.rsplit(".", 1)[1] for path in found} == {"py", "go"}
-        found = paths(server.values("search_code", query="user", path_filter="src/auth/**", limit=50))
-        assert set(found) == {"src/auth/login.py", "src/auth/session.py"}
-        found = paths(server.values("search_code", query="user", exclude="src/auth/**", limit=50))
-        assert not [path for path in found if path.startswith("src/auth/")]
+def test_languages_path_filter_and_exclude(server: Connection) -> None:
+    found = paths(server.values("search_code", query="user", languages=["python", "go"], limit=50))
+    assert {path.rsplit(".", 1)[1] for path in found} == {"py", "go"}
+    found = paths(server.values("search_code", query="user", path_filter="src/auth/**", limit=50))
+    assert set(found) == {"src/auth/login.py", "src/auth/session.py"}
+    found = paths(server.values("search_code", query="user", exclude="src/auth/**", limit=50))
+    assert not [path for path in found if path.startswith("src/auth/")]
 
 
 def test_results_are_grouped_by_file_or_definition(server: Connection) -> None:
@@ -136,16 +127,14 @@ class TestFormats:
         assert set(full) >= CODE_FIELDS
         assert full["relevancePercent"] == round(100 * full["score"])
 
-    def test_human_is_a_listing(self, server: Connection) -> None:
-        text = text_of(server.call("search_docs", query="firewall", format="human"))
-        assert "\n1. docs/install.md:" in f"\n{text}"
-
-    def test_structured_content_is_lean_unless_json_is_asked_for(self, server: Connection) -> None:
+    def test_human_is_a_listing_and_structured_content_lean(self, server: Connection) -> None:
         answers = []
         for form in (None, "compact", "toon", "human"):
             values = server.values("search_code", query="login", format=form)
             answers.append([values["results"], values["totalResults"]])
         assert all(answer == answers[0] for answer in answers)
+        text = text_of(server.call("search_docs", query="firewall", format="human"))
+        assert "\n1. docs/install.md:" in f"\n{text}"
 
     def test_settings_choose_format_limit_and_slim_results(
         self, connect: Connect, shop: Path, home: Path
@@ -182,12 +171,10 @@ class TestFormats:
         assert token_count(text_of(result) + "".join(links)) <= most
         assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= most
 
-    def test_the_default_is_about_1200_tokens(self, server: Connection) -> None:
+    def test_the_default_is_about_1200_tokens_and_what_is_left_out_is_told(self, server: Connection) -> None:
         result = server.call("search_code", query="password user session invoice payment", limit=100)
         assert token_count(text_of(result)) <= 1_200
         assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= 1_200
-
-    def test_what_is_left_out_is_told(self, server: Connection) -> None:
         answer = server.values("search_code", query="user", limit=50, max_tokens=250, format="json")
         assert "To fit max_tokens:" in answer["warning"]
         lean = server.values("search_code", query="user", limit=50, max_tokens=250)

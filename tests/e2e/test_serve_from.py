@@ -12,6 +12,7 @@ from e2e.door import HELLO, Door, message_in, opened, post
 from e2e.harness import COMMAND, Pipe, environment
 from e2e.sample import make_sample
 from program import Program
+from warm_start import Popen
 
 COMMIT = "ab" * 20
 QUESTIONS = ("check a password", "session", "send mail", "how are users stored")
@@ -22,9 +23,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where an index is published whose files are nowhere."""
     folder = tmp_path_factory.mktemp("publisher")
     project, published = make_sample(folder / "shop"), folder / "published"
-    options = ("--project", str(project), "--commit", COMMIT, "--branch", "main")
-    publish = [COMMAND[0], "publish", str(published), *options]
-    subprocess.run(publish, env=environment(folder / "home"), capture_output=True, check=True)
+    publisher = Program(home=folder / "home", cwd=project)
+    assert publisher("publish", published, "--commit", COMMIT, "--branch", "main").code == 0
     return published
 
 
@@ -42,7 +42,7 @@ def answer(door: str, question: str, session: dict[str, str]) -> list[tuple[str,
 def test_readers_answer_alike_and_one_may_be_killed(address: Path, tmp_path: Path) -> None:
     options = ("--no-token", "--from", str(address))
     with opened(tmp_path / "two", tmp_path, *options) as second:
-        first = subprocess.Popen(
+        first = Popen(
             [*COMMAND, "--http", "127.0.0.1:0", *options],
             env=environment(tmp_path / "one"),
             stderr=subprocess.PIPE,

@@ -95,6 +95,8 @@ class TestLegacy:
 
     def test_a_result_is_that_of_the_call(self, talking: Pipe, sample: Path) -> None:
         task = start(talking, "index_codebase", {"path": str(sample)})
+        told = next_status(talking, task)
+        assert (set(told), told["status"]) == (FIELDS, "completed")
         result = finished(talking, task)
         assert result["structuredContent"]["totalFiles"] == len(FILES)
         assert result["_meta"] == {RELATED: {"taskId": task}}
@@ -115,12 +117,6 @@ class TestLegacy:
         gate.open()
         holding.progress_above(told["progress"])
         assert finished(holding, task)["structuredContent"]["totalFiles"] == MANY + 2
-
-    def test_every_status_is_told(self, talking: Pipe, sample: Path) -> None:
-        task = start(talking, "index_codebase", {"path": str(sample)})
-        told = next_status(talking, task)
-        assert set(told) == FIELDS
-        assert told["status"] == "completed"
 
     def test_a_failed_call_is_a_failed_task(self, talking: Pipe) -> None:
         task = start(talking, "index_codebase", {"path": "/no/such/folder"})
@@ -147,15 +143,13 @@ class TestLegacy:
         resumed = finished(holding, start(holding, "index_codebase", {"path": str(large)}))
         assert resumed["structuredContent"]["totalFiles"] == MANY + 2
 
-    def test_listing(self, talking: Pipe, sample: Path) -> None:
+    def test_what_is_listed_unknown_or_forbidden(self, talking: Pipe, sample: Path) -> None:
         tasks = [start(talking, "index_codebase", {"path": str(sample)}) for _ in range(3)]
         for task in tasks:
             finished(talking, task)
         listed = talking.result("tasks/list", {})["tasks"]
         assert [task["taskId"] for task in listed][-3:] == tasks
         assert talking.error("tasks/list", {"cursor": "nonsense"}) == UNKNOWN
-
-    def test_what_is_unknown_or_forbidden(self, talking: Pipe, sample: Path) -> None:
         for method in ("tasks/get", "tasks/result", "tasks/cancel"):
             assert talking.error(method, {"taskId": "no such task"}) == UNKNOWN
             assert talking.error(method, {}) == UNKNOWN
@@ -184,8 +178,6 @@ class TestLegacy:
         assert asked["_meta"] == {RELATED: {"taskId": task}}
         talking.send({"jsonrpc": "2.0", "id": talking.last_id, "result": {"action": "accept", "content": {}}})
         assert talking.answer(waiting)["result"]["structuredContent"]["status"] == "success"
-
-    def test_a_task_parked_on_a_question_can_be_cancelled(self, talking: Pipe, sample: Path) -> None:
         task = start(talking, "reindex_project", {"project": str(sample)})
         until(lambda: talking.result("tasks/get", {"taskId": task})["status"] != "working")
         assert talking.result("tasks/cancel", {"taskId": task})["status"] == "cancelled"
@@ -237,10 +229,8 @@ class TestExtension:
         assert pipe.error("tasks/list", {"_meta": self.meta()}) == NO_METHOD
         assert pipe.error("tasks/result", self.about(made["taskId"])) == NO_METHOD
         assert pipe.error("tasks/get", self.about("nonsense")) == UNKNOWN
-
-    def test_what_fails_soon_is_answered_at_once(self, pipe: Pipe) -> None:
         made = pipe.result("tools/call", self.call("index_codebase", {"path": "/no/such/folder"}))
-        assert made["resultType"] == "complete"
+        assert made["resultType"] == "complete", "what fails soon is answered at once"
         assert made["structuredContent"]["code"] == "PATH_NOT_FOUND"
 
     def test_a_question_within_a_task(self, pipe: Pipe, fresh: Path) -> None:

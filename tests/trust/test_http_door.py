@@ -27,7 +27,9 @@ def test_a_token_is_made_and_odd_requests_are_answered(home: Path, make: MakeFol
     with opened(home, make(CODE), FINDSPOT_HTTP_ALLOWED_HOSTS=hosts) as door:
         token = door.line().partition("Authorization: Bearer ")[2].strip()
         assert len(token) >= 32
-        assert post(door.address).status == 401
+        refused = post(door.address)
+        assert (refused.status, refused.headers["WWW-Authenticate"]) == (401, "Bearer")
+        assert post(door.address, Authorization="Bearer wrong").status == 401
         bearer = {"Authorization": f"Bearer {token}"}
         greeted = post(door.address, **bearer)
         assert greeted.status == 200

@@ -1,9 +1,8 @@
-"""On a terminal the best answer comes first and has a number."""
+"""A first question makes the index that it needs."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,17 +10,6 @@ from program import TIMEOUT_S, Program
 from trust.conftest import MakeFolder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
-
-MANY = "\n\n".join(f"def step_{number}(value):\n    return value + {number}\n" for number in range(80))
-CLIENT = "def use_client():\n    return 1\n\n\n" + MANY + "\n\nclass Client:\n    name = 1\n"
-FILES = {"pyproject.toml": "", "client.py": CLIENT, "client names.py": "class ClientName:\n    pass\n"}
-
-
-@pytest.fixture
-def project(findspot: Program, make: MakeFolder) -> Path:
-    root = make(FILES)
-    findspot.make_index(root)
-    return root
 
 
 def test_a_question_makes_the_index_that_it_needs(findspot: Program, make: MakeFolder) -> None:
@@ -49,16 +37,13 @@ def test_of_two_first_questions_at_once_each_gets_its_answer(findspot: Program, 
         assert out.lstrip().startswith("1  greet.py:1-2  ")
 
 
-def test_a_question_on_a_terminal_asks_nothing(findspot: Program, make: MakeFolder) -> None:
+def test_a_question_on_a_terminal_asks_nothing_but_in_a_home_folder(
+    findspot: Program, make: MakeFolder
+) -> None:
     root = make({"pyproject.toml": "", "greet.py": "def greet(name):\n    return name\n"})
     asked = findspot.on_terminal("search", "greet", cwd=root, answers={}, whole=True)
-    assert asked.code == 0
-    assert "greet.py" in asked.err
-    assert "[y/N]" not in asked.err
-
-
-def test_a_question_in_a_home_folder_asks_first(findspot: Program, make: MakeFolder) -> None:
-    root = make({"pyproject.toml": "", "greet.py": "def greet(name):\n    return name\n"})
+    assert (asked.code, "greet.py" in asked.err, "[y/N]" in asked.err) == (0, True, False)
+    assert findspot("delete", "--yes", cwd=root).code == 0
     for home in (root, root / "below"):
         home.mkdir(exist_ok=True)
         refused = findspot("search", "greet", cwd=root, env={"HOME": str(home), "USERPROFILE": str(home)})
