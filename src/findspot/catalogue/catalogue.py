@@ -30,7 +30,6 @@ from findspot.catalogue.indexfile import (
     project_of,
     read_index,
     searchable_text,
-    token_counts,
     write_index,
 )
 from findspot.catalogue.search_modes import standard_orchestrator
@@ -235,10 +234,8 @@ def index_tools(
         known |= {keys[position]: tuple(row) for position, row in zip(new, shortened, strict=True)}
     entries = []
     for tool, of, key in zip(unique, read, keys, strict=True):
-        text = searchable_text(of)
-        counted = token_counts(text)
         vector = known[key] if embedder else None
-        entries.append(IndexedTool(tool, text, tuple(counted), tuple(counted.values()), key, vector))
+        entries.append(IndexedTool(tool, searchable_text(of), key, vector))
     return entries, len(new)
 
 

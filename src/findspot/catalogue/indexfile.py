@@ -1,7 +1,7 @@
 """`index.json`: a catalogue as a file that programs and people can read, and its tools as they are searched.
 
 version 1.0.0   as published; `updatedAt`, `totalTools`, `hasEmbeddings`, `servers` and each
-                tool's `counts` and `fingerprint` are additions that others may leave out
+                tool's `fingerprint` are additions that others may leave out
 """
 
 from __future__ import annotations
@@ -87,10 +87,10 @@ def token_counts(text: str) -> Counter[str]:
     return Counter(word for word in parts(text) if word not in STOP_WORDS)
 
 
-def keyword_counts(counted: Mapping[str, int], server_name: str) -> dict[str, float]:
-    """Count the stems of a tool's words, which are counted already, and of its server's name."""
+def keyword_counts(text: str, server_name: str) -> dict[str, float]:
+    """Count the stems of a tool's words, and of its server's name."""
     known: dict[str, float] = {}
-    stems = [(stem(token), count) for token, count in counted.items()]
+    stems = [(stem(token), count) for token, count in token_counts(text).items()]
     for term, count in (*stems, *((term, 1) for term in query_terms(server_name))):
         known[term] = known.get(term, 0) + count
     return known
@@ -256,11 +256,10 @@ def _lines(index: IndexFile) -> Iterator[str]:
 
 
 def _tool_line(tool: IndexedTool) -> str:
-    value = {
+    value: dict[str, Any] = {
         "tool": definition_object(tool.tool),
         "searchableText": tool.searchable_text,
-        "tokens": list(tool.tokens),
-        "counts": list(tool.counts),
+        "tokens": list(token_counts(tool.searchable_text)),
         "serverName": tool.tool.server_name,
         "fingerprint": tool.fingerprint,
     }
@@ -351,18 +350,12 @@ def _read_tool(position: int, value: Any, dimensions: int) -> IndexedTool:
     tool = replace(tool, server_name=str(value.get("serverName") or server_of(tool.name)))
     text = value.get("searchableText")
     text = text if isinstance(text, str) else searchable_text(fields(tool))
-    tokens, counts = value.get("tokens"), value.get("counts")
-    if not isinstance(tokens, list) or not isinstance(counts, list) or len(tokens) != len(counts):
-        counted = token_counts(text)
-        tokens, counts = list(counted), list(counted.values())
     embedding = value.get("embedding")
     if embedding is not None and (not isinstance(embedding, list) or len(embedding) != dimensions):
         raise ValueError(f"the embedding of tools[{position}] has not {dimensions} numbers")
     return IndexedTool(
         tool=tool,
         searchable_text=text,
-        tokens=tuple(map(str, tokens)),
-        counts=tuple(map(int, counts)),
         fingerprint=str(value.get("fingerprint") or ""),
         embedding=None if embedding is None else tuple(map(float, embedding)),
     )
@@ -430,8 +423,8 @@ class ToolSet:
 
     @cached_property
     def keywords(self) -> Bm25:
-        counted = (dict(zip(tool.tokens, tool.counts, strict=True)) for tool in self._tools)
-        return Bm25.build(map(keyword_counts, counted, self.servers))
+        texts = (tool.searchable_text for tool in self._tools)
+        return Bm25.build(map(keyword_counts, texts, self.servers))
 
     @cached_property
     def name_order(self) -> NDArray[np.int64]:

@@ -122,9 +122,8 @@ class RunningCall:
     was_reported: bool = False
 
     def __post_init__(self) -> None:
-        now = anyio.current_time()
-        self.latest = now + (MAX_TASK_S if self.as_task else MAX_TIMEOUT_S)
-        self.scope = anyio.CancelScope(deadline=now + self.timeout_s)
+        self.latest = anyio.current_time() + (MAX_TASK_S if self.as_task else MAX_TIMEOUT_S)
+        self.scope = anyio.move_on_after(self.timeout_s)
 
     def extend(self) -> None:
         """Give the call its time again: the server works on it."""
@@ -557,7 +556,7 @@ class ServerPool:
         self, spec: ServerSpec, *, client: PoolClient | None = None, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now; it is asked again only after it reported a change."""
-        return await self._use(spec, client, _limit(timeout_s), LiveConnection.tools)
+        return await self._use(spec, client, anyio.move_on_after(timeout_s), LiveConnection.tools)
 
     async def ask(
         self,
@@ -568,7 +567,9 @@ class ServerPool:
         timeout_s: float,
     ) -> Answer:
         """Return the answer of a server to a request that is no call of a tool."""
-        return await self._use(spec, client, _limit(timeout_s), lambda opened: opened.ask(question))
+        return await self._use(
+            spec, client, anyio.move_on_after(timeout_s), lambda opened: opened.ask(question)
+        )
 
     def leave(self, connection: str) -> None:
         for key in [key for key in self._connections if key[0] == connection]:
@@ -641,10 +642,6 @@ class ServerPool:
             raise ServerCallError(
                 f"The server {spec.name} was not started: {error}.", hint="Set it where Findspot is started."
             ) from None
-
-
-def _limit(timeout_s: float) -> anyio.CancelScope:
-    return anyio.CancelScope(deadline=anyio.current_time() + timeout_s)
 
 
 def _not_started(connection: LiveConnection) -> ServerCallError:

@@ -61,13 +61,10 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class IndexedTool:
-    """A tool with everything that a search needs, computed when it is indexed."""
+    """A tool with what takes long to compute for a search."""
 
     tool: ToolDefinition
     searchable_text: str
-    tokens: tuple[str, ...]
-    counts: tuple[int, ...]
-    """How often each token occurs in the text."""
     fingerprint: str = ""
     """Equal fingerprints mean equal embeddings."""
     embedding: tuple[float, ...] | None = None
