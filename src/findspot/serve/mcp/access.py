@@ -12,7 +12,6 @@ every hour; while the issuer is away, the last ones are used. PyJWT is used here
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 import os
@@ -66,14 +65,6 @@ class TokenRefusedError(Exception):
     def __init__(self, message: str, status: HTTPStatus = HTTPStatus.UNAUTHORIZED) -> None:
         super().__init__(message)
         self.status = status
-
-
-class IssuerUnavailableError(TokenRefusedError):
-    """No token can be checked now, because the issuer's keys are not known."""
-
-    def __init__(self, issuer: str, why: object) -> None:
-        message = f"tokens cannot be checked: {issuer}: {why}"
-        super().__init__(message, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def _require_safe(address: str) -> str:
@@ -154,11 +145,8 @@ class Issuer:
         self.settings = settings
         self._keys = _published_keys(settings.issuer)
 
-    async def identity(self, token: bytes) -> Identity:
+    def identity(self, token: bytes) -> Identity:
         """Return who a token is for; raise if it is not valid, or cannot be checked."""
-        return await asyncio.to_thread(self._checked, token)
-
-    def _checked(self, token: bytes) -> Identity:
         import jwt  # takes long, and most servers have no issuer
 
         try:
@@ -173,7 +161,8 @@ class Issuer:
                 options={"require": ["exp", "iss", "aud", "sub"], "enforce_minimum_key_length": True},
             )
         except jwt.PyJWKClientConnectionError as error:
-            raise IssuerUnavailableError(self.settings.issuer, error) from None
+            why = f"tokens cannot be checked: {self.settings.issuer}: {error}"
+            raise TokenRefusedError(why, HTTPStatus.SERVICE_UNAVAILABLE) from None
         except (jwt.PyJWTError, ValueError, TypeError) as error:
             raise TokenRefusedError(str(error)) from None
         return Identity(claims["sub"], _groups(claims, self.settings.groups_claim))

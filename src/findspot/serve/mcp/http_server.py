@@ -197,7 +197,7 @@ class Gate:
         challenge = [f'resource_metadata="{issuer.settings.metadata_address}"'] if issuer else []
         if grant is None and issuer is not None and token.count(b".") == _DOTS_OF_JWT:
             try:
-                grant = grants.of_identity(await issuer.identity(token))
+                grant = grants.of_identity(await to_thread.run_sync(issuer.identity, token))
                 if grant is None:
                     raise TokenRefusedError("your groups have no project here", HTTPStatus.FORBIDDEN)
             except TokenRefusedError as error:
@@ -342,8 +342,7 @@ def _read_token(file: Path) -> str:
     try:
         token = read_named(file, _MAX_TOKEN_BYTES).decode("ascii").strip()
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise InvalidArgumentError(f"The token file {file} cannot be read: {why}.") from None
+        raise InvalidArgumentError(f"The token file {file} cannot be read: {error}.") from None
     if not token or not token.isprintable() or " " in token:
         raise InvalidArgumentError(
             f"The token file {file} does not hold a token.",
