@@ -28,14 +28,10 @@ def test_an_unknown_argument_is_refused_with_the_known_ones(server: Connection, 
 
 
 @pytest.mark.parametrize(("tool", "name"), REQUIRED.items())
-def test_a_missing_argument_is_named(server: Connection, tool: str, name: str) -> None:
+def test_a_missing_or_empty_argument_is_named(server: Connection, tool: str, name: str) -> None:
     expected = ("INVALID_ARGUMENT", f"Missing required argument: {name}")
     assert server.refusal(tool) == expected
     assert server.refusal(tool, **{name: None}) == expected
-
-
-@pytest.mark.parametrize(("tool", "name"), REQUIRED.items())
-def test_an_empty_argument_is_refused(server: Connection, tool: str, name: str) -> None:
     assert server.refusal(tool, **{name: " "}) == ("INVALID_ARGUMENT", f"{name.capitalize()} cannot be empty")
 
 

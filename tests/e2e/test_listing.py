@@ -59,12 +59,14 @@ def in_order(names: Iterable[str]) -> bool:
     return listed == [name for name in SURFACE if name in listed] and set(ORDER) <= set(listed)
 
 
-def test_tools_are_listed_in_their_order(server: Connection) -> None:
+def test_tools_are_listed_in_their_order_with_the_standard_descriptions(server: Connection) -> None:
     assert in_order(server.tools)
+    assert server.tools["search_docs"].description.startswith("Search documentation files (.md, .txt)")
+    assert server.tools["search_code"].description.startswith("Search your codebase for relevant code")
 
 
 @pytest.mark.parametrize("name", ORDER)
-def test_every_tool_is_fully_described(server: Connection, name: str) -> None:
+def test_every_tool_is_fully_described_and_says_what_it_may_do(server: Connection, name: str) -> None:
     tool = server.tools[name]
     assert tool.title
     assert tool.description
@@ -77,21 +79,12 @@ def test_every_tool_is_fully_described(server: Connection, name: str) -> None:
     assert set(tool.output_schema["properties"]) >= IN_EVERY_ANSWER
     for schema in (tool.input_schema, tool.output_schema):
         Draft202012Validator.check_schema(schema)
-
-
-@pytest.mark.parametrize("name", ORDER)
-def test_annotations_say_what_a_tool_may_do(server: Connection, name: str) -> None:
     told = server.tools[name].annotations
     assert told is not None
     assert told.read_only_hint is (name in READ_ONLY)
     assert told.destructive_hint is (name in DESTRUCTIVE)
     assert told.idempotent_hint is (name not in DESTRUCTIVE)
     assert told.open_world_hint is False
-
-
-def test_descriptions_begin_with_the_standard_ones(server: Connection) -> None:
-    assert server.tools["search_docs"].description.startswith("Search documentation files (.md, .txt)")
-    assert server.tools["search_code"].description.startswith("Search your codebase for relevant code")
 
 
 def test_enhanced_descriptions_and_toolsets_follow_the_settings(connect: Connect, shop: Path) -> None:

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import create_mcp_http_client, streamable_http_c
 from mcp.shared.exceptions import MCPError
 
 from e2e.door import post, request, serving
-from e2e.harness import Connection, Folders, connected
+from e2e.harness import Connection, Folders, Person, connected
 from e2e.sample import make_sample
 from findspot.core.paths import index_key
 from findspot.serve.mcp.http_server import TOKEN_SESSIONS
@@ -144,7 +144,7 @@ class TestRights:
                 assert told(client, tool, path) == expected, path
             assert told(nobody, tool, str(shop)) == expected
 
-    def test_no_list_or_resource_tells(self, team: tuple[str, Join], projects: dict[str, Path]) -> None:
+    def test_no_list_resource_or_root_tells(self, team: tuple[str, Join], projects: dict[str, Path]) -> None:
         with team[1](SHOP) as client:
             listed = client.values("list_projects")
             assert [found["path"] for found in listed["projects"]] == [str(projects["shop"])]
@@ -154,10 +154,6 @@ class TestRights:
             with pytest.raises(MCPError) as failure:
                 read(client, (projects["secret"] / "src/auth/login.py").as_uri())
             assert failure.value.error.message == "Resource not found"
-
-    def test_folders_of_the_client_tell_nothing_either(
-        self, team: tuple[str, Join], projects: dict[str, Path]
-    ) -> None:
         answers = []
         for folder in (projects["secret"], projects["secret"].parent / "never"):
             folders = Folders()
@@ -209,15 +205,10 @@ class TestReadOnly:
                 admin.portal.call(admin.client.call_tool, "delete_index", {"project": str(projects["shop"])})
 
     def test_a_search_does_not_index_either(self, team: tuple[str, Join], projects: dict[str, Path]) -> None:
-        asked: list[Any] = []
-
-        async def agree(_context: Any, params: Any) -> types.ElicitResult:
-            asked.append(params)
-            return types.ElicitResult(action="accept")
-
-        with team[1](ALL, elicitation_callback=agree) as admin:
+        person = Person()
+        with team[1](ALL, elicitation_callback=person) as admin:
             code, _ = admin.refusal("search_code", query="login", path=str(projects["new"]))
-        assert (code, asked) == ("INDEX_NOT_FOUND", [])
+        assert (code, person.asked) == ("INDEX_NOT_FOUND", [])
 
 
 class TestTokens:
@@ -256,13 +247,10 @@ class TestLimits:
             assert int(refused[0].headers["Retry-After"]) >= 1
             assert post(address, Authorization=f"Bearer {BOTH}").status == 200
 
-    def test_no_token_takes_every_session(self, team: tuple[str, Join]) -> None:
+    def test_no_token_takes_every_session_and_health_is_for_everyone(self, team: tuple[str, Join]) -> None:
         statuses = [post(team[0], Authorization=f"Bearer {GREEDY}").status for _ in range(TOKEN_SESSIONS + 1)]
         assert statuses[0] == 200
         assert statuses[-1] == 429
         assert post(team[0], Authorization=f"Bearer {SHOP}").status == 200
-
-
-def test_health_is_for_everyone(team: tuple[str, Join]) -> None:
-    answer = request(team[0], "GET", path="/health")
-    assert (answer.status, json.loads(answer.read())["status"]) == (200, "ok")
+        answer = request(team[0], "GET", path="/health")
+        assert (answer.status, json.loads(answer.read())["status"]) == (200, "ok")

@@ -91,7 +91,7 @@ FILES = {
 def test_callers_are_certain_possible_or_known_to_be_none(make: MakeFolder, findspot: Program) -> None:
     """protocol-and-research B3, B13, section 3: decorators, base classes, values, tests, unknown names."""
     project = make(FILES)
-    assert findspot("index", cwd=project).code == 0
+    findspot.make_index(project)
 
     def ask(*words: str) -> str:
         return findspot("research", "--depth", "1", *words, cwd=project).out
@@ -121,11 +121,13 @@ def test_callers_are_certain_possible_or_known_to_be_none(make: MakeFolder, find
     assert unknown.err.startswith("No definition named prise_of in the index. Did you mean price_of (")
 
 
-def test_a_folder_and_a_package_name_the_symbol_and_hide_nothing(make: MakeFolder, serve: Serve) -> None:
+def test_a_folder_and_a_package_name_the_symbol_and_hide_nothing(
+    make: MakeFolder, findspot: Program, serve: Serve
+) -> None:
     """protocol-and-research B6, B10, B11: over MCP, by question and by arguments."""
     project = make(FILES)
+    findspot.make_index(project)
     pipe = serve(project)
-    pipe.values("index_codebase", path=str(project), confirm=True)
 
     def callers(**arguments: object) -> list[str]:
         answer = pipe.values("code_research", depth=1, **arguments)

@@ -71,10 +71,10 @@ def test_setting_outside_a_project_says_how(findspot: Program, tmp_path: Path, m
         assert "canary-token" not in output
 
 
-def test_what_a_repository_commits_costs_only_its_own_setting(
+def test_what_is_wrong_with_a_project_costs_only_its_own_row(
     findspot: Program, make: MakeFolder, serve: Serve
 ) -> None:
-    """Committed `roots` that are no path broke every listing of the machine."""
+    """Committed `roots` that are no path broke every listing of the machine; so did a number that is none."""
     hostile, other = make({"a.py": "a = 1\n"}, "hostile"), make({"b.py": "b = 1\n"}, "other")
     for project in (hostile, other):
         findspot.make_index(project)
@@ -90,20 +90,13 @@ def test_what_a_repository_commits_costs_only_its_own_setting(
         assert len(pipe.values("list_projects")["projects"]) == 2
         assert pipe.values("search_by_path", pattern="**")["matches"]
 
-
-def test_a_project_that_fails_costs_only_its_own_row(
-    findspot: Program, make: MakeFolder, serve: Serve
-) -> None:
-    """Whatever it fails with: here, a number in its index is none."""
-    broken, other = make({"a.py": "a = 1\n"}, "broken"), make({"b.py": "b = 1\n"}, "other")
-    for project in (broken, other):
-        findspot.make_index(project)
-    index = Path(findspot("status", broken, "--json").json["indexPath"])
+    (hostile / ".findspot.json").unlink()
+    index = Path(findspot("status", hostile, "--json").json["indexPath"])
     with closing(sqlite3.connect(index / "index.sqlite")) as database, database:
         database.execute("update meta set value = 'many' where key = 'total'")
     rows = {row["path"]: row for row in findspot("projects", "--json", cwd=other).json["projects"]}
-    assert rows[str(broken)]["status"] == "failed"
+    assert rows[str(hostile)]["status"] == "failed"
     assert rows[str(other)]["status"] == "ready"
-    assert f"{broken}\n      → Run `findspot index`" in findspot("doctor", cwd=other).out
+    assert f"{hostile}\n      → Run `findspot index`" in findspot("doctor", cwd=other).out
     listed = serve(other).values("list_projects")["projects"]
     assert sorted(row["status"] for row in listed) == ["failed", "ready"]
