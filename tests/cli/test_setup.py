@@ -259,18 +259,6 @@ def test_a_malformed_file_is_left_alone(desk: Desk) -> None:
     assert "findspot" in servers("gemini", desk.path("gemini").read_bytes()), "the others are set up"
 
 
-def test_a_file_that_others_changed_since_loses_only_our_entry(desk: Desk) -> None:
-    desk.fill("claude-code", "codex")
-    assert desk("--yes").code == 0
-    path = desk.path("claude-code")
-    path.write_bytes(path.read_bytes().replace(b'"numStartups": 41', b'"numStartups": 42'))
-    with desk.path("codex").open("ab") as out:
-        out.write(b'\n[mcp_servers.new]\ncommand = "y"\n')
-    assert desk("--undo", "--yes").code == 0
-    assert path.read_bytes() == FILES["claude-code"].replace(b"41", b"42")
-    assert set(servers("codex", desk.path("codex").read_bytes())) == {"docs", "new"}
-
-
 @pytest.mark.parametrize("new", [{}, {"new": {"command": "y"}}])
 def test_an_entry_of_ones_own_comes_back(desk: Desk, new: dict[str, object]) -> None:
     """Also to a file that others have changed since."""

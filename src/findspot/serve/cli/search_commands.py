@@ -16,7 +16,6 @@ import click
 from findspot.core.caller import working_folder
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.git import current_commit, find_commit, object_named, run_git
-from findspot.core.languages import unknown_language
 from findspot.core.model import (
     NOTHING_FITS,
     Assistance,
@@ -26,7 +25,6 @@ from findspot.core.model import (
     Query,
     Results,
     Strength,
-    words_of,
 )
 from findspot.core.paths import Roots, is_folder, stat_of
 from findspot.history.project_history import DEFAULT_LIMIT, ProjectHistory
@@ -138,18 +136,10 @@ UNLIMITED = 10**9
 _shared_options = options_of(arguments.SEARCH, "-n", path_filter="GLOB", exclude="GLOB", changed_since="REV")
 
 
-def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    """Refuse a language that no file can have: without a word, its absence would look like an answer."""
-    if unknown := unknown_language(words_of(value or "")):
-        raise click.BadParameter(unknown)
-    return value
-
-
 @command(project=True, update=True)
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_shared_options
-@option_of("languages", arguments.CODE_ONLY["languages"], callback=_known_languages)
-@options_of({name: arguments.CODE_ONLY[name] for name in ("include_tests", "group_by")})
+@options_of({name: arguments.CODE_ONLY[name] for name in ("languages", "include_tests", "group_by")})
 def search(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Search the code of a project for QUERY: a question, a name, an error, or a regular expression.
 

@@ -9,11 +9,16 @@ import pytest
 from findspot.catalogue.known_clients import BY_NAME
 from findspot.serve.cli.setup_command import command_in, keep, server_in, with_server, without_server
 
-FIXTURES = Path(__file__).parents[3] / "fixtures" / "clients"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
+FILES = [
+    *(FIXTURES / "clients").iterdir(),
+    FIXTURES / "setup" / "claude-code.json",
+    FIXTURES / "setup" / "codex.toml",
+]
 COMMAND = ["/opt/bin/findspot", "serve", "--toolsets", "project"]
 
 
-@pytest.mark.parametrize("fixture", sorted(FIXTURES.iterdir()), ids=lambda path: path.stem)
+@pytest.mark.parametrize("fixture", sorted(FILES), ids=lambda path: path.stem)
 def test_what_a_user_changes_later_survives_undo(
     fixture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
