@@ -237,7 +237,7 @@ class Engine:
         """Return the indexed projects whose folders are there that a name or a glob of names means."""
         home = self.settings.home
         roots = [root for _, root in list_indexes(home) if root is not None and is_folder(root)]
-        every = self.gathered(home, roots)
+        every = self.gathered(home / "published", roots)  # where `serve --from` has its folders
         return every and every.chosen(wanted)
 
     @cached_property
