@@ -22,7 +22,6 @@ TIMEOUT_S = 600
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
-_LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#([^)\s]+)\)")
 
 
 def name_of(page: Path) -> str:
@@ -40,12 +39,6 @@ def anchors(page: Path) -> set[str]:
     prose = _BLOCK.sub("", text)
     words = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in _HEADING.findall(prose))
     return {heading.replace(" ", "-") for heading in words}
-
-
-def links_to_headings(page: Path) -> list[tuple[Path, str]]:
-    """The page and the heading of each link that names one."""
-    found = _LINK.findall(page.read_text("utf-8"))
-    return [(page.parent / path if path else page, heading) for path, heading in found]
 
 
 def run(

@@ -8,17 +8,20 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
-from pages import PAGES, ROOT, WRITTEN, anchors, blocks, links_to_headings, name_of, run
+from pages import PAGES, ROOT, WRITTEN, anchors, blocks, name_of, run
 from reference import GENERATED, generated
 
 from contents import write_files
 from findspot.catalogue.known_clients import CLIENTS
 from findspot.catalogue.server_sources import Entry, parse_config, read_entry
+from findspot.core import errors
 from findspot.core.config import ci_branch
+from findspot.core.model import SkipReason
 from findspot.core.settings import KEYS, TOOLSETS
 from findspot.search.token_budget import token_count
 from findspot.serve.cli.app import COMMANDS
@@ -31,7 +34,17 @@ MOST_PAGES, MOST_WORDS = 22, 25_000
 MOST_CHANGELOG_LINES = 60
 """Per version: what users notice."""
 
+OTHER_VARIABLES = {
+    *("FINDSPOT_NATIVE", "FINDSPOT_HOME", "FINDSPOT_IN_PROCESS", "FINDSPOT_INPUT_ID", "FINDSPOT_TEST_STARTS"),
+}
+ERROR_CODES = {
+    kind.code
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.FindspotError)
+}
+
 _INLINE = re.compile(r"`([^`\n]*\bfindspot [^`\n]+)`")
+_SPOKEN = re.compile(r"(?<!from )(?<![\w/.-])findspot ((?:[a-z]+\b|--?[a-z])[^`\n|&;)]*)")
 _INSTALLED = re.compile(r"pip3? install\s+(?:-\S+\s+)*['\"]?([\w.-]+)")
 
 PROJECT = {
@@ -100,32 +113,40 @@ def test_python_runs(desk: Path, page: Path) -> None:
     assert done.stdout or "print(" not in source
 
 
-def shown_commands() -> list[tuple[str, list[str]]]:
-    """The arguments of every `findspot` that a shell block or a table of recipes runs, with its page."""
-    found = []
-    for page in PAGES:
-        lines = "".join(blocks(page, "bash")).splitlines()
-        if page.name in ("cheatsheet.md", "cookbook.md"):
-            rows = "".join(re.findall(r"^\|.*\n", page.read_text("utf-8"), re.MULTILINE))
-            lines += [code.replace("\\|", "|") for code in _INLINE.findall(rows)]
-        for line in lines:
-            for _, run_by in itertools.groupby(shlex.split(line, comments=True), SEPARATORS.__contains__):
-                words = list(run_by)
-                if words[0] == "findspot":
-                    found.append((name_of(page), words[1:]))
-    return found
+def shown_commands(page: Path) -> Iterator[list[str]]:
+    """Yield the arguments of every `findspot` that a shell block or a table of recipes runs."""
+    lines = "".join(blocks(page, "bash")).splitlines()
+    if page.name in ("cheatsheet.md", "cookbook.md"):
+        rows = "".join(re.findall(r"^\|.*\n", page.read_text("utf-8"), re.MULTILINE))
+        lines += [code.replace("\\|", "|") for code in _INLINE.findall(rows)]
+    for line in lines:
+        for _, run_by in itertools.groupby(shlex.split(line, comments=True), SEPARATORS.__contains__):
+            program_name, *words = run_by
+            if program_name == "findspot":
+                yield words
 
 
-@pytest.mark.parametrize(("page", "words"), shown_commands())
-def test_commands_are_understood(page: str, words: list[str]) -> None:
-    """Each is read as the program would read it, types and required arguments included; nothing runs."""
-    command: click.Command = program
-    context, rest = click.Context(program), list(words)
-    while rest and isinstance(command, click.Group):
-        _, inner, rest = command.resolve_command(context, rest)
-        assert inner is not None, f"{page}: {words}"
+def command_of(words: list[str]) -> tuple[click.Command, click.Context, list[str]]:
+    """Return the command that some words name, with its context and its own arguments."""
+    command, context = program, click.Context(program)
+    while words and isinstance(command, click.Group) and re.fullmatch(r"[a-z][a-z-]*|.* .*", words[0]):
+        _, inner, words = command.resolve_command(context, words)
+        assert inner is not None
         context, command = click.Context(inner, parent=context, **inner.context_settings), inner
-    command.parse_args(context, rest)
+    return command, context, words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_are_understood(page: Path) -> None:
+    """Whole lines are read as the program would read them; of any other, command and options exist."""
+    for words in shown_commands(page):
+        command, context, rest = command_of(words)
+        command.parse_args(context, rest)
+    text = page.read_text("utf-8")
+    for line in _SPOKEN.findall(text.split("\n## ")[1] if page.name == "CHANGELOG.md" else text):
+        command, context, _ = command_of(line.split())
+        known = {name for each in command.get_params(context) for name in (*each.opts, *each.secondary_opts)}
+        assert set(re.findall(r"(?<=\s)--[a-z][a-z-]*", f" {line}")) <= known, line
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "json")], ids=name_of)
@@ -134,10 +155,29 @@ def test_json_can_be_read(page: Path) -> None:
         assert json.loads(block)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if links_to_headings(page)], ids=name_of)
-def test_links_lead_to_headings(page: Path) -> None:
-    for target, heading in links_to_headings(page):
-        assert heading in anchors(target), f"{page.name}: {target.name}#{heading}"
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    for path, heading in re.findall(
+        r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)\)", page.read_text("utf-8")
+    ):
+        target = page.parent / path if path else page
+        assert target.exists() or target.name in GENERATED, path
+        assert not heading or heading in anchors(target), f"{path}#{heading}"
+
+
+def test_variables_and_error_codes_exist() -> None:
+    """A code is what stands beside the word, or is spelled like one of ours."""
+    known = {key.variable for key in KEYS} | OTHER_VARIABLES
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        assert set(re.findall(r"\b(?:FINDSPOT|CORTEX)_[A-Z0-9_]*[A-Z0-9]\b", text)) <= known, page.name
+        kinds = "NOT_FOUND|MISMATCH|CORRUPT|BUSY|ERROR|FAILED|FULL"
+        assert set(re.findall(rf"`([A-Z]+(?:_[A-Z]+)*_(?:{kinds}))`", text)) <= ERROR_CODES, page.name
+
+
+def test_a_page_explains_every_error_and_every_reason_to_skip_a_file() -> None:
+    text = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+    assert [word for word in (*ERROR_CODES, *SkipReason) if word not in text] == []
 
 
 @pytest.mark.parametrize(
@@ -221,13 +261,8 @@ def test_the_pages_stay_few_and_short() -> None:
     assert len(WRITTEN) <= MOST_PAGES
     assert sum(len(page.read_text("utf-8").split()) for page in WRITTEN) <= MOST_WORDS
     _, *versions = (ROOT / "CHANGELOG.md").read_text("utf-8").split("\n## ")
+    assert re.match(r"Unreleased\n|\d+\.\d+\.\d+ \((unreleased|[\d-]+)\)\n", versions[0])
     assert [text.splitlines()[0] for text in versions if text.count("\n") > MOST_CHANGELOG_LINES] == []
-
-
-def test_every_page_is_listed() -> None:
-    listed = (ROOT / "docs" / "README.md").read_text("utf-8")
-    pages = [*GENERATED, *(page.name for page in WRITTEN if page.name != "README.md")]
-    assert [name for name in pages if f"]({name})" not in listed] == []
 
 
 def tool_tokens(tool: Tool) -> int:
