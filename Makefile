@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try newcomer docs test test-all nightly check house mutants format bench-start deaths bench-peers bench-quality bench-messages same-answers world soak clean
+.PHONY: help try newcomer docs test-fast test test-all nightly check house mutants format bench-start deaths bench-peers bench-quality bench-messages same-answers world soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,9 +37,12 @@ docs: $(STAMP)  ## Build the documentation site into build/docs
 
 # An installed package has its bytecode; without it, every process that a test starts compiles the source again.
 # Three processes keep two cores busy, because tests also wait for servers and pipes.
-test test-all nightly: export PYTHONDONTWRITEBYTECODE :=
+test-fast test test-all nightly: export PYTHONDONTWRITEBYTECODE :=
 # The tests of a module run in one process, which makes their fixtures once.
 TESTS := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --max-worker-restart=0 -n $(or $(JOBS),$(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 2) // 2)'))
+
+test-fast: $(STAMP)  ## Run the unit tests, in a minute
+	$(TESTS) -m "not programs and not nightly" tests/unit
 
 test: $(STAMP)  ## Run every test that needs only Python (and git)
 	$(TESTS) -m "not programs and not nightly"

@@ -14,11 +14,13 @@ from hypothesis import HealthCheck, settings
 
 from contents import MakeProject, write_files
 from findspot import Project
-from kept_workers import open_project
+from kept_workers import keep_workers
 
 # A busy machine is no failure.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+keep_workers()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -78,7 +80,7 @@ def make_project(home: Path, tmp_path: Path) -> Iterator[MakeProject]:
         root = tmp_path / name
         root.mkdir(exist_ok=True)
         write_files(root, files)
-        opened.append(open_project(root, flags))
+        opened.append(Project(root, flags))
         return opened[-1]
 
     yield make

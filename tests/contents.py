@@ -25,7 +25,6 @@ from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, Rec
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
 from findspot.text.tokens import keyword_text, tokens
-from kept_workers import open_project
 
 MakeProject = Callable[..., Project]
 """Files, by path → a project that holds them."""
@@ -163,7 +162,7 @@ def fresh_contents(project: Project, home: Path, **flags: object) -> Contents:
     before = os.environ["FINDSPOT_HOME"]
     os.environ["FINDSPOT_HOME"] = str(home)
     try:
-        other = open_project(project.root, flags)
+        other = Project(project.root, flags)
         other.update()
         try:
             return contents(other.store)
@@ -255,6 +254,6 @@ def indexed_project(folder: Path, files: Mapping[str, str | bytes], **flags: obj
     write_files(folder / "project", files)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FINDSPOT_HOME", str(folder / "home"))
-        with contextlib.closing(open_project(folder / "project", flags)) as project:
+        with contextlib.closing(Project(folder / "project", flags)) as project:
             project.update()
             yield project

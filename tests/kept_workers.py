@@ -1,11 +1,10 @@
-"""Projects that share a worker process from test to test: starting one costs more than most tests do."""
+"""One worker process for all that a test process indexes: starting one costs more than most tests do."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from pathlib import Path
 
-from findspot import Engine, Project
+from findspot import indexer
 from findspot.core.platforms import python_environment
 from findspot.indexing.workers import Setup, SparePool, WorkerPool
 
@@ -32,20 +31,9 @@ class KeptWorkers(SparePool):
         """Outlive the project; the worker ends with its input, when the tests do."""
 
 
-WORKERS = KeptWorkers()
+_WORKERS = KeptWorkers()
 
 
-def open_project(root: Path, flags: dict[str, object] | None = None) -> Project:
-    """Open a project whose files are read by the kept worker."""
-    project = Project(root, flags)
-    project.index.workers = WORKERS
-    return project
-
-
-class KeptEngine(Engine):
-    """An engine whose projects are read by the kept worker."""
-
-    def _open(self, root: Path) -> Project:
-        project = super()._open(root)
-        project.index.workers = WORKERS
-        return project
+def keep_workers() -> None:
+    """Have every project that this process opens from now on use them."""
+    indexer.SparePool = lambda: _WORKERS  # type: ignore[assignment,misc]

@@ -33,7 +33,8 @@ from typing import Any
 
 INSTALLED = str(Path(sys.executable).with_name("findspot.exe" if os.name == "nt" else "findspot"))
 _ENVIRONMENT = dict(os.environ)
-_IS_WARM = sys.platform == "linux" and _ENVIRONMENT.get("FINDSPOT_TEST_STARTS") != "new"
+STARTS_NEW = _ENVIRONMENT.get("FINDSPOT_TEST_STARTS") == "new"
+_IS_WARM = sys.platform == "linux" and not STARTS_NEW
 _READ_WHILE_LOADING = ("PYTHON", "LD_", "LC_", "LANG", "OPENBLAS_", "OMP_", "MALLOC_")
 _KNOWN = [*sys.path] if __name__ == "__main__" else []
 """Where a copy finds modules anyway; it names all of these folders to what it starts."""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import os
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from findspot.serve.cli.app import run
-from program import Outcome, Program
+from program import InThisProcess, Program
 
 
 @pytest.fixture
 def findspot(tmp_path: Path) -> Program:
-    return Program(home=tmp_path / "home", cwd=tmp_path)
+    return InThisProcess(home=tmp_path / "home", cwd=tmp_path)
 
 
 @pytest.fixture
@@ -62,24 +58,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Program:
     (root / "src" / "part.py").write_text("def part():\n    return 1\n")
     (root / "README.md").write_text("# Small\n\nA project that greets.\n")
     (root / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
-    program = Program(home=folder / "home", cwd=root)
+    program = InThisProcess(home=folder / "home", cwd=root)
     program.make_index(root)
     return program
-
-
-@pytest.fixture
-def ask(
-    indexed: Program, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., Outcome]:
-    """The same command line in this process, in the project that the module calls `indexed`."""
-    for name in [name for name in os.environ if name.startswith("FINDSPOT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("FINDSPOT_HOME", str(indexed.home))
-    monkeypatch.chdir(indexed.cwd)
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
-
-    def run_here(*arguments: str) -> Outcome:
-        code = run(arguments)
-        return Outcome(code, *capfd.readouterr())
-
-    return run_here

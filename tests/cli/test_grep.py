@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from program import Program
+from program import InThisProcess, Program
 
 Make = Callable[..., Path]
 
@@ -31,7 +31,7 @@ FILES = {
 
 @pytest.fixture
 def project(findspot: Program, make_project: Make) -> Program:
-    return Program(home=findspot.home, cwd=make_project(**FILES))
+    return InThisProcess(home=findspot.home, cwd=make_project(**FILES))
 
 
 def test_matches_are_found_without_an_index(project: Program) -> None:
@@ -104,7 +104,7 @@ def test_what_fits_the_question_goes_before_a_definition_that_does_not(
 ) -> None:
     far = {f"src/part{n}.py": f"def upload_{n}():\n    return send_retry({n})\n" for n in range(9)}
     root = make_project(**far, **{"src/zoo.py": "def send_retry(n):\n    return n\n"})
-    project = Program(home=findspot.home, cwd=root)
+    project = InThisProcess(home=findspot.home, cwd=root)
     asked = ["grep", "send_retry", "--about", "upload_3"]
     assert project(*asked, "-l").out.splitlines()[0] == "src/part3.py"
     assert project(*asked, "-c").out.splitlines()[0] == "src/part3.py:1"

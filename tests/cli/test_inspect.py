@@ -145,7 +145,8 @@ def test_names_cannot_speak_to_the_terminal(findspot: Program, make_project: Mak
 
 
 def test_a_reader_that_leaves_is_no_error(findspot: Program, make_project: Make) -> None:
-    root = make_project(**{f"{'long' * 50}_{n}.py": "x = 1\n" for n in range(450)})
+    deep = "/".join(["long" * 50] * 5)
+    root = make_project(**{f"{deep}/{n}.py": "x = 1\n" for n in range(90)})
     findspot.make_index(root)
     with findspot.start("files", "**", cwd=root) as process:
         assert process.stdout

@@ -26,7 +26,7 @@ def test_a_console_that_lacks_characters(findspot: Program, tmp_path: Path) -> N
     (tmp_path / ".git").mkdir()
     (tmp_path / "größe.py").write_text('def naïve():\n    """日本 → ✓ greeting"""\n', encoding="utf-8")
     env = {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
-    assert findspot("index", ".", env=env).code == 0
+    findspot.make_index(tmp_path)
     shown = findspot("search", "greeting", "--format", "human", env=env)
     assert shown.code == 0, shown.err
     assert "\\u65e5\\u672c \\u2192 \\u2713 greeting" in shown.out

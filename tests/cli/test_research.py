@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from program import Outcome, Program
+from program import InThisProcess, Program
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "research" / "python"
 CALLERS = "sign_in_by_token (app/auth/login.py:20), LoginHandler.respond (app/http/handlers.py:20)"
-Ask = Callable[..., Outcome]
 
 
 @pytest.fixture(scope="module")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Program:
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """The research fixture, indexed by the program."""
     folder = tmp_path_factory.mktemp("accounts")
-    program = Program(home=folder / "home", cwd=shutil.copytree(FIXTURE, folder / "accounts"))
+    program = InThisProcess(home=folder / "home", cwd=shutil.copytree(FIXTURE, folder / "accounts"))
     program.make_index(program.cwd)
     return program
 
 
 class TestResearch:
-    def test_a_report_to_read(self, indexed: Program) -> None:
-        found = indexed("research", "what", "calls", "authenticate", "--depth", "1")
+    def test_a_report_to_read(self, ask: Program) -> None:
+        found = ask("research", "what", "calls", "authenticate", "--depth", "1")
         assert found.code == 0
         assert found.out.splitlines()[:6] == [
             f"authenticate (app/auth/login.py:7) is called by 2: {CALLERS}.",
@@ -38,12 +36,12 @@ class TestResearch:
             "  21  LoginHandler.respond: user = authenticate(request, self.database)",
         ]
 
-    def test_no_index(self, ask: Ask, tmp_path: Path) -> None:
+    def test_no_index(self, ask: Program, tmp_path: Path) -> None:
         assert ask("research", "x", "--no-update", "--project", str(tmp_path)).code == 3
 
 
 class TestVerbs:
-    def test_callers_by_hop(self, ask: Ask) -> None:
+    def test_callers_by_hop(self, ask: Program) -> None:
         assert ask("callers", "authenticate", "--depth", "2").out.splitlines()[2:] == [
             "app/auth/login.py",
             "  22  sign_in_by_token: return authenticate(token, database)",
@@ -62,7 +60,7 @@ class TestVerbs:
         ]
 
     @pytest.mark.parametrize("name", ["app/auth/login.py", "app.auth.login"])
-    def test_importers(self, ask: Ask, name: str) -> None:
+    def test_importers(self, ask: Program, name: str) -> None:
         assert ask("importers", name).out.splitlines() == [
             "app/auth/login.py is imported by 2: app/http/handlers.py, app/mail/sender.py.",
             "",
@@ -72,19 +70,19 @@ class TestVerbs:
             "  3  from app.auth.login import sign_in_by_token",
         ]
 
-    def test_a_path_from_the_working_folder(self, indexed: Program) -> None:
-        found = indexed("importers", "../auth/login.py", cwd=indexed.cwd / "app" / "http")
+    def test_a_path_from_the_working_folder(self, ask: Program) -> None:
+        found = ask("importers", "../auth/login.py", cwd=ask.cwd / "app" / "http")
         assert found.out.startswith("app/auth/login.py is imported by 2: ")
         long = "n" * 300  # more than a file's name may have
-        assert indexed("callers", long).err == f"No definition named {long} in the index.\n"
+        assert ask("callers", long).err == f"No definition named {long} in the index.\n"
 
-    def test_what_nothing_calls_is_told(self, ask: Ask) -> None:
+    def test_what_nothing_calls_is_told(self, ask: Program) -> None:
         found = ask("callers", "resend")
         assert found.code == 0
         assert "No caller in this project." in found.out
 
     @pytest.mark.parametrize("verb", ["callers", "callees", "implementations", "importers"])
-    def test_an_unknown_name_is_an_error(self, ask: Ask, verb: str) -> None:
+    def test_an_unknown_name_is_an_error(self, ask: Program, verb: str) -> None:
         found = ask(verb, "nothing_here")
         assert found.code == 1
         assert found.err == "No definition named nothing_here in the index.\n"

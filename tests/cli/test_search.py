@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shutil
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from program import Outcome, Program
+from program import InThisProcess, Program
 from shop_project import FILES
 
 NASTY = "def nasty():\n    return '\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eback needle'\n"
@@ -20,7 +17,7 @@ LONG = "def long():\n    return '" + "x" * 4_000 + " needle'\n"
 
 
 @pytest.fixture(scope="module")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Program:
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """The fixture project and a few nasty files, indexed by the program."""
     folder = tmp_path_factory.mktemp("shop")
     root = shutil.copytree(FILES, folder / "shop")
@@ -28,23 +25,20 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Program:
     (root / "nasty.py").write_text(NASTY)
     (root / "long.py").write_text(LONG)
     (root / "spaces.py").write_text("def spaces():\n    return 'needle\u00a0in\u2028hay'\n")
-    program = Program(home=folder / "home", cwd=root)
+    program = InThisProcess(home=folder / "home", cwd=root)
     program.make_index(program.cwd)
     return program
 
 
-Ask = Callable[..., Outcome]
-
-
-def paths(ask: Ask, *arguments: str) -> list[str]:
+def paths(ask: Program, *arguments: str) -> list[str]:
     done = ask("search", *arguments, "--json")
     assert done.code == 0, done.err
     return [result["path"] for result in done.json["results"]]
 
 
 class TestListing:
-    def test_results_are_numbered_in_the_order_of_their_rank(self, indexed: Program, ask: Ask) -> None:
-        done = indexed("search", "how", "are", "passwords", "hashed", "-n", "3")
+    def test_results_are_numbered_in_the_order_of_their_rank(self, ask: Program) -> None:
+        done = ask("search", "how", "are", "passwords", "hashed", "-n", "3")
         assert done.code == 0
         headings = [line for line in done.out.split("\n") if line and not line.startswith(" ")]
         ranked = ask("search", "how are passwords hashed", "-n", "3", "--json").json["results"]
@@ -59,36 +53,36 @@ class TestListing:
             assert source[int(number) - 1].strip() == "".join(text).strip()
         assert done.err.endswith("3 results\n")
 
-    def test_numbers_go_on_after_an_offset(self, ask: Ask) -> None:
+    def test_numbers_go_on_after_an_offset(self, ask: Program) -> None:
         lines = ask("search", "order", "--offset", "8", "-n", "3").out.splitlines()
         numbers = [line.split("  ")[0].strip() for line in lines if re.match(r" ?\d+  \S+:\d+-\d+  ", line)]
         assert numbers == ["9", "10", "11"]
 
     @pytest.mark.parametrize("form", ["human", "compact", "toon", "json"])
-    def test_what_files_hold_never_steers_a_terminal(self, indexed: Program, form: str) -> None:
+    def test_what_files_hold_never_steers_a_terminal(self, ask: Program, form: str) -> None:
         asked = ("search", "nasty", "--format", form)
-        shown = indexed.on_terminal(*asked, answers={}, whole=True, env={"NO_COLOR": "1"}).err
+        shown = ask.on_terminal(*asked, answers={}, whole=True, env={"NO_COLOR": "1"}).err
         assert "nasty" in shown
         assert not any(character in shown for character in "\x1b\x07\x9b\u202e")
 
-    def test_long_passages_show_their_best_lines(self, ask: Ask) -> None:
+    def test_long_passages_show_their_best_lines(self, ask: Program) -> None:
         short = ask("search", "SessionStore", "-n", "1").out
         whole = ask("search", "SessionStore", "-n", "1", "--format", "human").out
         assert " more line" in short
         assert " more line" not in whole
         assert len(whole) > len(short)
 
-    def test_explain(self, ask: Ask) -> None:
+    def test_explain(self, ask: Program) -> None:
         assert "why: keyword " in ask("search", "order", "--explain", "-n", "1").out
 
-    def test_nothing_found_says_what_to_try(self, ask: Ask) -> None:
+    def test_nothing_found_says_what_to_try(self, ask: Program) -> None:
         done = ask("search", "zzqxy", "--mode", "keyword")
         assert (done.code, done.out) == (0, "")
         assert "No results." in done.err
 
 
 class TestOptions:
-    def test_matching_lines_of_a_pattern_are_named(self, ask: Ask) -> None:
+    def test_matching_lines_of_a_pattern_are_named(self, ask: Program) -> None:
         asked = ("search", r"def \w+", "--mode", "regex", "--path-filter", "service/auth/passwords.py")
         hits = ask(*asked, "--json").json["results"]
         flat = ask(*asked, "--format", "json").json["results"]
@@ -99,12 +93,12 @@ class TestOptions:
             assert all("def " in line for line in lines)
         assert f"matches in {', '.join(map(str, hits[0]['lines']))}" in ask(*asked, "--format", "compact").out
 
-    def test_a_query_may_look_like_an_option(self, ask: Ask) -> None:
+    def test_a_query_may_look_like_an_option(self, ask: Program) -> None:
         assert ask("search", "--json", "--", "--order").json["query"] == "--order"
 
 
 class TestFormats:
-    def test_json_has_the_shape_of_the_tool(self, ask: Ask) -> None:
+    def test_json_has_the_shape_of_the_tool(self, ask: Program) -> None:
         answer = ask("search", "verify_password", "--explain", "-n", "1", "--json").json
         assert set(answer) == {"results", "totalResults", "searchTimeMs", "query", "searchMode"}
         (first,) = answer["results"]
@@ -113,28 +107,28 @@ class TestFormats:
             "docComment", "language", "relevancePercent", "why", "symbol", "strength",
         }  # fmt: skip
 
-    def test_format_json_is_snake_case_and_stays_json(self, ask: Ask, indexed: Program) -> None:
+    def test_format_json_is_snake_case_and_stays_json(self, ask: Program) -> None:
         done = ask("search", "needle", "--format", "json", "--extensions", "py")
         assert done.code == 0
         found = {result["path"]: result["content"] for result in json.loads(done.out)["results"]}
         for name in ("spaces.py", "nasty.py"):
-            assert found[name] == (indexed.cwd / name).read_text().rstrip("\n")
+            assert found[name] == (ask.cwd / name).read_text().rstrip("\n")
         assert "\x1b" not in done.out
         assert "\x9b" not in done.out
 
-    def test_the_configured_format_is_used(self, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("FINDSPOT_DEFAULT_FORMAT", "json")
-        assert ask("search", "order", "-n", "1").json["result_count"] == 1
+    def test_the_configured_format_is_used(self, ask: Program) -> None:
+        asked = ask("search", "order", "-n", "1", env={"FINDSPOT_DEFAULT_FORMAT": "json"})
+        assert asked.json["result_count"] == 1
 
 
 class TestDocs:
-    def test_docs_find_sections(self, ask: Ask) -> None:
+    def test_docs_find_sections(self, ask: Program) -> None:
         done = ask("docs", "connection", "pool")
         assert done.code == 0
         assert done.out.startswith("1  docs/configuration.md:")
         assert "Configuration > Database > Connection pool" in done.out
 
-    def test_docs_take_filters(self, ask: Ask) -> None:
+    def test_docs_take_filters(self, ask: Program) -> None:
         assert ask("docs", "order", "--extensions", "rst", "--json").json["results"] == []
         found = ask("docs", "order", "--path-filter", "docs/*.md", "--json").json["results"]
         assert found
@@ -180,14 +174,14 @@ class TestFailures:
             (("x", "--no-such-option"), "INVALID_ARGUMENT"),
         ],
     )
-    def test_wrong_usage_is_exit_code_2(self, ask: Ask, arguments: tuple[str, ...], code: str) -> None:
+    def test_wrong_usage_is_exit_code_2(self, ask: Program, arguments: tuple[str, ...], code: str) -> None:
         done = ask("search", *arguments, "--json")
         assert (done.code, done.json["code"]) == (2, code)
         assert done.err.startswith("error: ")
 
 
 class TestAssistance:
-    def test_expansion_and_synthesis(self, ask: Ask) -> None:
+    def test_expansion_and_synthesis(self, ask: Program) -> None:
         asked = ("search", "open a session", "--expand-query", "--synthesize")
         lines = ask(*asked).out.splitlines()
         assert lines[0].startswith("Also searched for: ")
@@ -198,12 +192,13 @@ class TestAssistance:
         assert found["expandedQuery"].startswith("open a session ")
 
 
-def test_a_dash_reads_the_query_from_standard_input(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("needle\nin hay\n"))
-    assert "spaces.py" in paths(ask, "-")
+def test_a_dash_reads_the_query_from_standard_input(ask: Program, tmp_path: Path) -> None:
+    (tmp_path / "query").write_text("needle\nin hay\n")
+    with (tmp_path / "query").open() as query:
+        assert "spaces.py" in ask("search", "-", stdin=query).out
 
 
-def test_an_empty_query_gets_a_hint(ask: Ask) -> None:
+def test_an_empty_query_gets_a_hint(ask: Program) -> None:
     for command, *words in (("search", "-n", "1"), ("docs", "-n", "1"), ("",)):
         empty = ask(command, *words)
         assert empty.code == 2

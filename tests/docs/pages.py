@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import shlex
-import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 from reference import GENERATED, generated
 
-from warm_start import INSTALLED, Popen
+from program import InThisProcess, Outcome
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = [page for page in (ROOT / "docs").glob("*.md") if page.name not in GENERATED]
 PAGES = [*ROOT.glob("*.md"), *WRITTEN, ROOT / "benchmarks" / "README.md"]
-
-TIMEOUT_S = 600
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
@@ -41,20 +36,11 @@ def anchors(page: Path) -> set[str]:
     return {heading.replace(" ", "-") for heading in words}
 
 
-def run(
-    folder: Path, *command: str, variables: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run a program in a folder, with a home there and nothing to read; `findspot` is the installed one."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("FINDSPOT_")}
-    environment |= {"FINDSPOT_HOME": str(folder / "home"), **(variables or {})}
-    if command[0] == "findspot":
-        command = (INSTALLED, *command[1:])
-    else:
-        environment["PYTHONUTF8"] = "1"
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with Popen(command, cwd=folder, env=environment, encoding="utf-8", **streams) as process:
-        out, err = process.communicate(timeout=TIMEOUT_S)
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
+def findspot(folder: Path, home: Path, *arguments: str, **variables: str) -> Outcome:
+    """Run a command in a folder, which has to go well."""
+    done = InThisProcess(home, folder)(*arguments, env=variables)
+    assert done.code == 0, f"{shlex.join(arguments)}: {done.err}"
+    return done
 
 
 def run_line(line: str, folder: Path, home: Path) -> str:
@@ -62,8 +48,7 @@ def run_line(line: str, folder: Path, home: Path) -> str:
 
     It may make and change the folder, set variables, and run `findspot` several times (`&&`).
     """
-    output = ""
-    variables = {"FINDSPOT_HOME": str(home)}
+    output, variables = "", {}
     for _, group in itertools.groupby(shlex.split(line, comments=True), "&&".__eq__):
         words = list(group)
         while words and re.match(r"[A-Z_]+=", words[0]):
@@ -74,9 +59,7 @@ def run_line(line: str, folder: Path, home: Path) -> str:
         elif words[0] == "mkdir":
             (folder / words[1]).mkdir()
         elif words[0] == "findspot":
-            done = run(folder, *words, variables=variables)
-            assert done.returncode == 0, f"{line}: {done.stderr}"
-            output += done.stdout
+            output += findspot(folder, home, *words[1:], **variables).out
     return output
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import click
 import pytest
-from pages import PAGES, ROOT, WRITTEN, anchors, blocks, name_of, run
+from pages import PAGES, ROOT, WRITTEN, anchors, blocks, findspot, name_of
 from reference import GENERATED, generated
 
 from contents import write_files
@@ -89,28 +90,28 @@ def checkout(cart: Cart) -> int:
 TOOLS = '[{"name": "send_message", "description": "Send a message.", "inputSchema": {"type": "object"}}]'
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an indexed project and a catalogue of tools, as the pages suppose them."""
-    folder = tmp_path_factory.mktemp("desk")
+def test_python_runs(tmp_path: Path) -> None:
+    """The blocks of a page are one program, which supposes an index and a catalogue."""
     for name in ("project", "new-project"):
-        write_files(folder / "path" / "to" / name, PROJECT)
-    (folder / "tools.json").write_text(TOOLS)
+        write_files(tmp_path / "path" / "to" / name, PROJECT)
+    (tmp_path / "tools.json").write_text(TOOLS)
     for command in ("index path/to/project", "tools index tools.json --no-embeddings"):
-        done = run(folder, "findspot", *command.split())
-        assert done.returncode == 0, done.stderr
-    return folder
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)
-def test_python_runs(desk: Path, page: Path) -> None:
-    """The blocks of a page are one program, from top to bottom."""
-    source = "\n".join(blocks(page, "python"))
-    script = desk / f"{page.stem}_page.py"
-    script.write_text(source, "utf-8")
-    done = run(desk, sys.executable, script.name)
+        findspot(tmp_path, tmp_path / "home", *command.split())
+    programs = {page: source for page in PAGES if (source := "\n".join(blocks(page, "python")))}
+    for page, source in programs.items():
+        (tmp_path / f"{page.stem}_page.py").write_text(source, "utf-8")
+    one_after_the_other = "import runpy, sys\nfor path in sys.argv[1:]: runpy.run_path(path); print('END')"
+    done = subprocess.run(
+        [sys.executable, "-c", one_after_the_other, *(f"{page.stem}_page.py" for page in programs)],
+        cwd=tmp_path,
+        env=os.environ | {"FINDSPOT_HOME": str(tmp_path / "home"), "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
-    assert done.stdout or "print(" not in source
+    for source, said in zip(programs.values(), done.stdout.split("END\n"), strict=False):
+        assert said or "print(" not in source
 
 
 def shown_commands(page: Path) -> Iterator[list[str]]:

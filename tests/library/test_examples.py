@@ -13,7 +13,6 @@ import pytest
 from findspot import Engine, FindspotError
 from findspot.core.model import IndexState
 from findspot.index_folders import delete_orphans, find_orphans
-from kept_workers import KeptEngine
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def engine(home: Path) -> Iterator[Engine]:
-    engine = KeptEngine()
+    engine = Engine()
     yield engine
     engine.close()
 

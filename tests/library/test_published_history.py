@@ -17,7 +17,6 @@ from findspot.publishing import published_store
 from findspot.publishing.published import PublishedIndex, Version
 from findspot.publishing.publisher import Publisher
 from findspot.serve.history_answers import ask_history, commits_text
-from kept_workers import open_project
 from repositories import Repository
 
 QUESTIONS = (
@@ -53,7 +52,7 @@ def repository(made: Path, tmp_path: Path) -> Repository:
 def project(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(published_store, "LOOK_EVERY_S", 0.0)
-    return open_project(repository.root)
+    return Project(repository.root)
 
 
 def publish(project: Project, address: Path, *, with_commits: bool = True) -> tuple[int, int]:

@@ -92,10 +92,12 @@ def test_one_is_killed_and_one_file_is_fatal(
     assert killed
     assert report.files_indexed == 38
     assert [(skip.path, skip.reason) for skip in report.errors] == [("fatal.py", SkipReason.WORKER_CRASHED)]
-    (root / "fatal.py").unlink()
-    spread.update()
-    assert contents(spread.store) == fresh_contents(spread, tmp_path / "other")
     spread.close()
+    (root / "fatal.py").unlink()
+    here = Project(root)
+    here.update()
+    assert contents(here.store) == fresh_contents(here, tmp_path / "other")
+    here.close()
 
 
 def test_a_stopped_run_goes_on_where_it_was(root: Path) -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from contents import contents, fresh_contents
 from findspot import FindspotError, Project
-from kept_workers import open_project
 
 PATHS = (
     "a.py",
@@ -124,7 +123,7 @@ def test_updates_and_a_rebuild_hold_the_same(rounds: list[list[tuple[str, str, o
         root = Path(place) / "project"
         root.mkdir()
         patch.setenv("FINDSPOT_HOME", str(Path(place) / "home"))
-        tree, project = Tree(root), open_project(root)
+        tree, project = Tree(root), Project(root)
         try:
             for steps in (START, *rounds):
                 for step in steps:

@@ -13,7 +13,6 @@ from findspot import Project
 from findspot.core.errors import CancelledError
 from findspot.core.model import Progress
 from findspot.core.progress import CancelToken
-from kept_workers import open_project
 
 SOURCES = Path(__file__).parents[2]
 FILES = ("src/findspot/text", "src/findspot/rank", "docs/graph.md")
@@ -50,7 +49,7 @@ def test_answers_do_not_depend_on_how_an_index_came_about(
 
         def opened(home: str) -> Project:
             monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / home))
-            return stack.enter_context(closing(open_project(root)))
+            return stack.enter_context(closing(Project(root)))
 
         updated, stopped = opened("home"), opened("stopped")
         _stop_half_way(stopped)

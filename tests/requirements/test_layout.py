@@ -13,7 +13,6 @@ from findspot.core.config import load_settings, starter_config
 from findspot.core.files import MAX_JSON_BYTES
 from findspot.discover.walk import MAX_DEPTH
 from findspot.project import MAX_PATH_RESULTS
-from kept_workers import open_project
 
 _GENERATED = Path(__file__).parents[1] / "backcompat" / "config-0.1.0" / "config.json"
 STARTER = {name: value for name, value in json.loads(_GENERATED.read_text()).items() if name[0] != "_"}
@@ -27,7 +26,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     root.mkdir()
     (root / "a.py").write_text("def one():\n    return 1\n")
     (root / "b.md").write_text("# Title\n\nSome words.\n")
-    project = open_project(root)
+    project = Project(root)
     project.update()
     return project
 

@@ -10,7 +10,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,8 +17,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+import pytest
+
 from contents import write_files
 from findspot.core.locks import writer_lock
+from findspot.serve.activity import Entry, note
+from program import InThisProcess, Program
 from warm_start import INSTALLED, Popen
 
 PATIENCE_S = 60
@@ -87,13 +90,7 @@ def discounted(article: str, percent: int) -> int:
     "logo.png": b"\x89PNG\r\n\x1a\n\0\0",
 }
 
-NOTE_QUESTIONS = """
-import sys
-from findspot.serve.activity import *
-found = ("src/shop/prices.py:11", "src/shop/cart.py:17")
-note(Entry("claude-code", sys.argv[1], "search_code", "price after a discount", found, 7, "ok", 12, 340))
-note(Entry("cursor", sys.argv[1], "search_docs", "shipping", (), 0, "DOCS_INDEX_NOT_FOUND", 3, 20))
-"""
+QUESTION = "price after a discount"
 
 
 def make_project(root: Path) -> Path:
@@ -114,11 +111,9 @@ class Home:
         user.mkdir(parents=True, exist_ok=True)
         return kept | {"FINDSPOT_HOME": str(self.folder / "home"), "HOME": str(user)}
 
-    def run(self, *arguments: str | Path, cwd: Path, code: int = 0) -> None:
-        command = [INSTALLED, *map(str, arguments)]
-        null = subprocess.DEVNULL
-        with Popen(command, cwd=cwd, env=self.environment, stdin=null, stdout=null, stderr=null) as process:
-            assert process.wait() == code, command
+    def program(self, cwd: Path) -> Program:
+        """The command line with these indexes, run in a folder."""
+        return InThisProcess(self.folder / "home", cwd)
 
     def copied(self, folder: Path) -> Home:
         """The same indexes in another home, to be spoilt at will."""
@@ -127,8 +122,15 @@ class Home:
 
     def index(self, root: Path) -> None:
         """Index a project, with some questions about it."""
-        subprocess.run([sys.executable, "-c", NOTE_QUESTIONS, root], env=self.environment, check=True)
-        self.run("index", root, "--yes", cwd=root)
+        program, found = self.program(root), ("src/shop/prices.py:11", "src/shop/cart.py:17")
+        program.make_index(root)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("FINDSPOT_HOME", str(program.home))
+            for entry in (
+                Entry("claude-code", str(root), "search_code", QUESTION, found, 7, "ok", 12, 340),
+                Entry("cursor", str(root), "search_docs", "shipping", (), 0, "DOCS_INDEX_NOT_FOUND", 3, 20),
+            ):
+                note(entry)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def with_garden(home: Home, folder: Path, name: str) -> Home:
     copied, garden = home.copied(folder), folder / name
     garden.mkdir()
     (garden / "beds.py").write_text("def discounted_flowers():\n    return 'tulip'\n")
-    copied.run("index", garden, "--yes", cwd=garden)
+    copied.program(garden).make_index(garden)
     return copied
 
 
@@ -338,7 +338,7 @@ class TestStates:
             (town / name).mkdir(parents=True)
             (town / name / "prices.py").write_text(text)
             subprocess.run(["git", "init", "--quiet", town / name], check=True)
-        home.run("index", "--yes", cwd=town)
+        assert home.program(town)("index", "--yes").code == 0
         with serving(home, town) as served:
             window = visit(served.address)
             expect(window.get_by_role("heading", name="Search town")).to_be_visible()

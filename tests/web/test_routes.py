@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from e2e.harness import Pipe
-from program import Program
 
 from .served import HOSTILE, Home, Served, make_project, serving, until
 
@@ -198,31 +194,3 @@ class TestRelations:
         assert tests["nodes"][0]["path"] == "tests/test_cart.py"
         assert page.ask(f"projects/{here}/dependents", **place, relation="nonsense")[0] == 400
         assert page.ask(f"projects/{here}/dependents", **place)[0] == 400
-
-
-@pytest.mark.parametrize("question", ["discounted", "price after a discount", "put an article into the cart"])
-def test_one_place_per_answer_on_every_surface(
-    page: Served, indexed: tuple[Home, Path], here: str, question: str
-) -> None:
-    """first-impression: three surfaces had three places for one function, none of them its own lines."""
-    home, root = indexed
-    shown = page.ask(f"projects/{here}/search", q=question)[1]["results"]
-    places = [(hit["path"], hit["startLine"], hit["endLine"], hit.get("symbol")) for hit in shown]
-    program = Program(home=home.folder / "home", cwd=root)
-    values = program("search", question, "--json").json["results"]
-    assert [(hit["path"], hit["startLine"], hit["endLine"], hit.get("symbol")) for hit in values] == places[
-        : len(values)
-    ]
-    listed = re.findall(r"^ ?\d+  (\S+):(\d+)-(\d+)  ", program("search", question).out, re.MULTILINE)
-    assert [(path, int(start), int(end)) for path, start, end in listed] == [
-        p[:3] for p in places[: len(listed)]
-    ]
-    with Pipe(home.folder / "home", root) as pipe:
-        pipe.initialize("2025-11-25")
-        told = pipe.call("search_code", query=question)["structuredContent"]["results"]
-    assert [(hit["path"], hit["startLine"], hit["endLine"], hit.get("symbol")) for hit in told] == places[
-        : len(told)
-    ]
-    first = shown[0]
-    assert first["text"].lstrip().startswith(("def ", "class ", "@", "function ", "export ", "async "))
-    assert first["startLine"] <= first["focusLine"] <= first["endLine"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from e2e.harness import Pipe
-from warm_start import INSTALLED, Popen
 from web.served import Home, Served
 
 
@@ -41,17 +39,15 @@ def answers(indexed: tuple[Home, Path], page: Served, pipe: Pipe) -> Callable[..
 def from_command(home: Home, root: Path, options: dict[str, Any]) -> dict[str, Any]:
     named = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if name != "query"]
     words = [options["query"]] if "query" in options else []
-    command = [INSTALLED, "search", "--json", "--no-update", *named, *words]
-    with Popen(
-        command, cwd=root, env=home.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-    ) as process:
-        out, _ = process.communicate()
-    answer: dict[str, Any] = json.loads(out)
+    answer: dict[str, Any] = home.program(root)("search", "--json", "--no-update", *named, *words).json
     return answer
 
 
-def places(answer: dict[str, Any]) -> list[tuple[str, int, int]]:
-    return [(found["path"], found["startLine"], found["endLine"]) for found in answer["results"]]
+def places(answer: dict[str, Any]) -> list[tuple[str, int, int, str | None]]:
+    return [
+        (found["path"], found["startLine"], found["endLine"], found.get("symbol"))
+        for found in answer["results"]
+    ]
 
 
 KETTLE = "dep://pypi/teatime@1.0/teatime/kettle.py"

@@ -21,13 +21,12 @@ from findspot.chunkfiles.chunk_reader import ChunkFilesError, FoundChunks, Searc
 from findspot.chunkfiles.searcher import ProjectChunks, export_chunks
 from findspot.core.errors import ModelMismatchError
 from findspot.embed.provider_registry import PROVIDERS
-from kept_workers import KeptEngine
 from loopback import Loopback
 
 
 @pytest.fixture
 def engine(home: Path) -> Iterator[Engine]:
-    opened = KeptEngine()
+    opened = Engine()
     yield opened
     opened.close()
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from findspot import Query
+from findspot import Engine, Query
 from findspot.core.caller import Caller, on_behalf_of
 from findspot.project import Project
-from kept_workers import KeptEngine
 
 PACKAGE = "def wait_between_attempts():\n    '''Return how long to wait before the next attempt.'''\n"
 SITE = ".venv/lib/python3.12/site-packages"
@@ -33,7 +32,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    opened = KeptEngine().project(root)
+    opened = Engine().project(root)
     opened.update()
     yield opened
     opened.close()

@@ -12,7 +12,6 @@ from findspot import Engine, Query
 from findspot.core.errors import ProviderError
 from findspot.core.model import IndexState, Mode
 from findspot.project import Project
-from kept_workers import KeptEngine
 from loopback import DIMENSIONS, Loopback, Reply, Request, embed_service
 
 FILES = {
@@ -41,7 +40,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    opened = KeptEngine()
+    opened = Engine()
     yield opened
     opened.close()
 
@@ -64,7 +63,7 @@ def test_words_and_patterns_ask_no_service(by_http: Loopback, engine: Engine, ro
     engine.project(root).update()
     engine.close()
     asked = len(by_http.requests)
-    fresh = KeptEngine()
+    fresh = Engine()
     queries = (
         Query("area radius", mode=Mode.KEYWORD),
         Query("area radius", semantic_weight=0.0),

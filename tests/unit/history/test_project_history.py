@@ -19,7 +19,6 @@ from findspot.history.commit_store import FILE_NAME
 from findspot.history.project_history import FEW_NEW, TURNS, ProjectHistory
 from findspot.serve.history_answers import ask_history
 from findspot.workspace import projects_of
-from kept_workers import open_project
 from repositories import Repository
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -55,7 +54,7 @@ def project(
     capfd: pytest.CaptureFixture[str],
 ) -> Project:
     monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
-    project = open_project(repository.root)
+    project = Project(repository.root)
     project.update()
     project.history.wait(CancelToken(), lambda _: None)
     assert not capfd.readouterr().out  # it belongs to the protocol

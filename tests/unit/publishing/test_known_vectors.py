@@ -15,7 +15,6 @@ from findspot.publishing.published import PublishedIndex, Version
 from findspot.publishing.publisher import Publisher
 from findspot.store.lance.lance_format import CODE_TABLE
 from findspot.store.lance.lance_tables import Head, WritableTables
-from kept_workers import open_project
 from loopback import Loopback, embed_service
 
 FILES = {f"m{n}.py": f"def function_{n}(value):\n    return value + {n}\n" for n in range(30)}
@@ -43,7 +42,7 @@ def opened(root: Path, files: dict[str, str], home: Path, address: str = "") -> 
     write_files(root, files)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FINDSPOT_HOME", str(home))
-        with contextlib.closing(open_project(root, {"store": address} if address else None)) as project:
+        with contextlib.closing(Project(root, {"store": address} if address else None)) as project:
             yield project
 
 

@@ -14,7 +14,6 @@ from findspot.core.model import GroupBy, IncludeTests, Mode, Strength
 from findspot.core.progress import CancelToken
 from findspot.search.report_evidence import Signals
 from findspot.search.report_ranking import LinearModel, load_model
-from kept_workers import open_project
 from repositories import Repository
 
 FILES = {
@@ -211,7 +210,7 @@ def test_a_commit_whose_message_says_the_same_speaks_for_its_files(
         "Do not crash on voucher codes without a number", south="def to_south(job):\n    pass\n"
     )
     repository.commit("Speak of other things", north="def to_north(job):\n    pass\n")
-    with contextlib.closing(open_project(repository.root)) as project:
+    with contextlib.closing(Project(repository.root)) as project:
         project.update()
         project.history.wait(CancelToken(), lambda _: None)
         hits = project.search(Query(REPORT, explain=True)).hits
