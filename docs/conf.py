@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "docs"))
+sys.path.insert(0, str(ROOT / "docs" / "reference"))
 
-from reference import write_reference  # noqa: E402
+from reference_pages import write_reference  # noqa: E402
 
 write_reference(ROOT / "docs")
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -7,7 +7,7 @@ import re
 import shlex
 from pathlib import Path
 
-from reference import GENERATED, generated
+from reference_pages import GENERATED, generated
 
 from program import InThisProcess, Outcome
 

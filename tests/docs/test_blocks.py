@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import pytest
 from pages import PAGES, ROOT, WRITTEN, anchors, blocks, findspot, name_of
-from reference import GENERATED, generated
+from reference_pages import GENERATED, generated
 
 from contents import write_files
 from findspot.catalogue.known_clients import CLIENTS

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from library_reference_page import undocumented, unlisted
 from pages import ROOT, WRITTEN, blocks
-from reference import generated
+from reference_pages import generated
 
 import findspot
 

@@ -106,7 +106,8 @@ def without_results(window: Page) -> None:
 
 def with_docs(window: Page) -> None:
     window.get_by_role("button", name="Docs", exact=True).click()
-    search(window, "returns")
+    search(window, "send an article back")
+    expect(window.locator(".hit").first.locator(".path")).to_contain_text("returns.md")
     expect(window.locator(".pane .code")).to_be_visible()
 
 
@@ -202,8 +203,10 @@ def test_nothing_indexed(states: Callable[..., Page], tmp_path: Path) -> None:
     home, root = Home(tmp_path), make_project(tmp_path / "shop")
     (tmp_path / "empty").mkdir()
     with serving(home, tmp_path / "empty") as served:
-        for section in ("search", "map", "projects", "dependencies", "activity"):
+        for section in ("map", "dependencies", "activity"):
             states(f"{served.address}#/{section}", ".state")
+        for section in ("search", "projects"):
+            states(f"{served.address}#/{section}", '.state h2:text("Nothing is indexed yet")')
     with serving(home, root) as served:
         for section in ("search", "project"):
             states(f"{served.address}#/{section}", ".state .primary")
@@ -216,12 +219,20 @@ def test_indexing_stopped_and_damaged(
     (folder,) = (home.folder / "home" / "indexes").iterdir()
     with serving(home, root) as served:
         with being_indexed(folder):
-            for section in ("project", "projects", "search"):
-                states(f"{served.address}#/{section}", "progress")
+            for section in ("project", "search", "projects"):
+                window = states(f"{served.address}#/{section}", "progress")
+            expect(window.locator(".pill").first).to_have_text("Indexing")
+        expect(window.locator(".pill").first).to_have_text("Ready")
         window = states(served.address, ':text("all on this machine")')
         served.stop()
         window.locator("[data-search]").fill("x")
         states(window, "#offline")
+        expect(window.locator("#offline")).to_contain_text("Start it again with findspot ui")
+        window.goto(f"{window.url.partition('#')[0]}#/activity")
+        expect(window.get_by_role("link", name="Activity")).to_have_attribute("aria-current", "page")
+        expect(window.get_by_text("Findspot does not answer")).to_have_count(1)
     (folder / "index.sqlite").write_bytes(b"nonsense" * 1000)
     with serving(home, root) as served:
-        states(f"{served.address}#/project", ".state.error")
+        states(served.address, ':text("shop has a damaged index")')
+        window = states(f"{served.address}#/project", ".state.error")
+        expect(window.get_by_role("alert").last).to_contain_text("The index cannot be read.")

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from .conftest import Visit
-from .served import FILES, HOSTILE, Home, Served, being_indexed, make_project, serving
+from .served import FILES, HOSTILE, Home, Served, make_project, serving
 
 pytestmark = pytest.mark.programs
 
@@ -80,12 +80,6 @@ class TestSearch:
         expect(window.get_by_role("heading", name="Nothing found")).to_be_visible()
         window.get_by_role("button", name="Clear filters").click()
         expect(window.locator(".hit").nth(2)).to_be_visible()
-
-    def test_docs_have_their_tab(self, visit: Visit) -> None:
-        window = visit()
-        search(window, "send an article back")
-        window.get_by_role("button", name="Docs", exact=True).click()
-        expect(window.locator(".hit").first.locator(".path")).to_contain_text("returns.md")
 
     def test_more_like_this(self, visit: Visit) -> None:
         window = visit()
@@ -259,14 +253,6 @@ class TestSafety:
 
 
 class TestStates:
-    def test_no_project(self, visit: Visit, tmp_path: Path) -> None:
-        (tmp_path / "empty").mkdir()
-        with serving(Home(tmp_path), tmp_path / "empty") as served:
-            window = visit(served.address)
-            expect(window.get_by_role("heading", name="Nothing is indexed yet")).to_be_visible()
-            window.goto(f"{served.address}#/projects")
-            expect(window.get_by_role("heading", name="Nothing is indexed yet")).to_be_visible()
-
     def test_from_nothing_to_an_answer_and_to_what_changed(self, visit: Visit, tmp_path: Path) -> None:
         root = make_project(tmp_path / "shop")
         with serving(Home(tmp_path), root) as served:
@@ -390,41 +376,6 @@ class TestStates:
         expect(window.get_by_role("dialog")).to_be_hidden()
         window.get_by_role("link", name="price after a discount").click()
         answered(window, "price after a discount")
-
-    def test_while_another_process_indexes(
-        self, visit: Visit, indexed: tuple[Home, Path], page: Served
-    ) -> None:
-        window = visit(f"{page.address}#/projects")
-        expect(window.locator(".rows li")).to_have_count(1)
-        (folder,) = (indexed[0].folder / "home" / "indexes").iterdir()
-        with being_indexed(folder):
-            expect(window.locator(".pill").first).to_have_text("Indexing")
-            window.get_by_role("link", name="shop").click()
-            expect(window.get_by_role("progressbar")).to_be_visible()
-        expect(window.locator(".pill").first).to_have_text("Ready")
-
-    def test_a_damaged_index(self, visit: Visit, indexed: tuple[Home, Path], tmp_path: Path) -> None:
-        home, root = indexed[0].copied(tmp_path), indexed[1]
-        (database,) = (home.folder / "home" / "indexes").glob("*/index.sqlite")
-        database.write_bytes(b"nonsense" * 1000)
-        with serving(home, root) as served:
-            window = visit(served.address, expect_errors=True)
-            expect(window.get_by_role("heading", name="shop has a damaged index")).to_be_visible()
-            window.goto(f"{served.address}#/projects")
-            window.get_by_role("link", name="shop").click()
-            expect(window.get_by_role("alert").last).to_contain_text("The index cannot be read.")
-
-    def test_the_program_has_stopped(self, visit: Visit, indexed: tuple[Home, Path]) -> None:
-        with serving(*indexed) as served:
-            window = visit(served.address, expect_errors=True)
-            expect(window.locator(':text("all on this machine")').first).to_be_visible()
-            served.stop()
-            window.keyboard.type("x")
-            expect(window.locator("#offline")).to_contain_text("Start it again with findspot ui")
-            expect(window.locator("body")).to_contain_text("Findspot does not answer")
-            window.goto(f"{window.url.partition('#')[0]}#/activity")
-            expect(window.get_by_role("link", name="Activity")).to_have_attribute("aria-current", "page")
-            expect(window.get_by_text("Findspot does not answer")).to_have_count(1)
 
     def test_an_address_that_names_an_unknown_project(self, visit: Visit, page: Served) -> None:
         unknown = "0" * 32
