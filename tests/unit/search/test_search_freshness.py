@@ -26,18 +26,57 @@ def place(found: Hit | None) -> tuple[int, int, int | None] | None:
     return None if found is None else (found.span.start, found.span.end, found.focus)
 
 
-class TestWhereLinesAreNow:
-    def test_lines_that_did_not_move(self) -> None:
-        assert located(hit(3, 5, 4), LINES) == hit(3, 5, 4)
-        assert located(hit(1, 1), LINES) == hit(1, 1)
-        assert located(hit(7, 7, 7), LINES) == hit(7, 7, 7)
+COPIED = LINES[2:5]
+LONGEST = "    # every line of it"
 
-    @pytest.mark.parametrize("by", [1, 2, 40])
-    def test_lines_that_moved_down(self, by: int) -> None:
-        found = located(hit(3, 5, 4), ["# new"] * by + LINES)
-        assert place(found) == (3 + by, 5 + by, 4 + by)
-        assert found is not None
-        assert found.text == hit(3, 5).text
+
+class TestWhereLinesAreNow:
+    @pytest.mark.parametrize("own", [hit(3, 5, 4), hit(1, 1), hit(7, 7, 7)])
+    def test_lines_that_did_not_move(self, own: Hit) -> None:
+        assert located(own, LINES) == own
+
+    @pytest.mark.parametrize(
+        ("own", "now", "found"),
+        [
+            *((hit(3, 5, 4), ["# new"] * by + LINES, (3 + by, 5 + by, 4 + by)) for by in (1, 2, 40)),
+            (hit(3, 5, 5), LINES[2:], (1, 3, 3)),
+            (hit(3, 5), LINES[2:], (1, 3, None)),
+            # Of several places the nearest counts.
+            (hit(3, 5), [*COPIED, "", "", "", *COPIED], (1, 3, None)),
+            (hit(6, 8, lines=[""] * 5 + COPIED), [*COPIED, "", "", "", *COPIED], (7, 9, None)),
+            # The best line leads when others changed, the nearest of several.
+            (
+                hit(3, 5, 4),
+                ["# new", *LINES[:2], "def total(cart, tax):", LONGEST, "    return 0", ""],
+                (4, 6, 5),
+            ),
+            (hit(3, 5, 4), [LONGEST, *["x"] * 4, LONGEST, "y"], (5, 7, 6)),
+            (hit(1, 5, 4), [LONGEST, *["x"] * 4, LONGEST, "y"], (3, 7, 6)),
+            # A short line tells no place, so the longest does.
+            (
+                hit(1, 4, 3, ["open(door)", "x", ")", "finally close it"]),
+                ["", "", ")", "", "", "finally close it", ""],
+                (3, 6, 5),
+            ),
+            (
+                hit(1, 4, 3, ["open(door)", "x", "end!", "finally close it"]),
+                ["end!", "", "finally close it"],
+                (1, 3, 3),
+            ),
+            # Lines near the top do not start before it.
+            (hit(3, 5, 5), ["    return sum(cart)", "x"], (1, 2, 2)),
+            # Lines that are gone.
+            (hit(3, 5, 4), ["nothing", "of", "it"], None),
+            (hit(3, 5, 4), [], None),
+            (hit(2, 2, lines=["", "", ""]), ["x"], None),
+        ],
+    )
+    def test_lines_that_moved(
+        self, own: Hit, now: list[str], found: tuple[int, int, int | None] | None
+    ) -> None:
+        shown = located(own, now)
+        assert place(shown) == found
+        assert shown is None or shown.text == "\n".join(now[shown.span.start - 1 : shown.span.end])
 
     def test_the_definition_moves_with_its_lines(self) -> None:
         own = replace(hit(1, 5, 3), definition=Span(3, 5))
@@ -47,54 +86,6 @@ class TestWhereLinesAreNow:
         shorter = located(own, ["# new", *LINES[:4]])
         assert shorter is not None
         assert (shorter.span, shorter.definition) == (Span(2, 5), Span(4, 5))
-
-    def test_lines_that_moved_up(self) -> None:
-        assert place(located(hit(3, 5, 5), LINES[2:])) == (1, 3, 3)
-        assert place(located(hit(3, 5), LINES[2:])) == (1, 3, None)
-
-    def test_of_several_places_the_nearest_counts(self) -> None:
-        copied = LINES[2:5]
-        assert place(located(hit(3, 5), [*copied, "", "", "", *copied])) == (1, 3, None)
-        assert place(located(hit(6, 8, lines=[""] * 5 + copied), [*copied, "", "", "", *copied])) == (
-            7,
-            9,
-            None,
-        )
-
-    def test_the_best_line_leads_when_others_changed(self) -> None:
-        now = [
-            "# new",
-            "import os",
-            "",
-            "def total(cart, tax):",
-            "    # every line of it",
-            "    return 0",
-            "",
-        ]
-        found = located(hit(3, 5, 4), now)
-        assert place(found) == (4, 6, 5)
-        assert found is not None
-        assert found.text == "def total(cart, tax):\n    # every line of it\n    return 0"
-
-    def test_the_nearest_of_several_best_lines_counts(self) -> None:
-        now = ["    # every line of it", *["x"] * 4, "    # every line of it", "y"]
-        assert place(located(hit(3, 5, 4), now)) == (5, 7, 6)
-        assert place(located(hit(1, 5, 4), now)) == (3, 7, 6)
-
-    def test_a_short_line_tells_no_place_so_the_longest_does(self) -> None:
-        lines = ["open(door)", "x", ")", "finally close it"]
-        now = ["", "", ")", "", "", "finally close it", ""]
-        assert place(located(hit(1, 4, 3, lines), now)) == (3, 6, 5)
-        four = ["open(door)", "x", "end!", "finally close it"]
-        assert place(located(hit(1, 4, 3, four), ["end!", "", "finally close it"])) == (1, 3, 3)
-
-    def test_lines_near_the_top_do_not_start_before_it(self) -> None:
-        assert place(located(hit(3, 5, 5), ["    return sum(cart)", "x"])) == (1, 2, 2)
-
-    def test_lines_that_are_gone(self) -> None:
-        assert located(hit(3, 5, 4), ["nothing", "of", "it"]) is None
-        assert located(hit(3, 5, 4), []) is None
-        assert located(hit(2, 2, lines=["", "", ""]), ["x"]) is None
 
     def test_a_piece_of_a_long_line(self) -> None:
         piece = "needle" * 50

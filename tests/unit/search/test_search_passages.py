@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,13 +34,33 @@ def found(*places: tuple[int, int], same: tuple[int, ...] = ()) -> list[list[tup
     return [[(number >> 12, number & 0xFFF) for number in passage.numbers] for passage in shown]
 
 
-def test_neighbours_join_the_better_one() -> None:
-    assert found((1, 4), (2, 0), (1, 5)) == [[(1, 4), (1, 5)], [(2, 0)]]
-    assert found((1, 4), (1, 3)) == [[(1, 3), (1, 4)]]
+A, B = 1, 2
+OTHERS = [(file, 0) for file in range(3, 3 + max(MERGE_WITHIN, BRIDGE_WITHIN))]
+"""Chunks of other files."""
 
 
-def test_a_chunk_between_two_passages_makes_them_one() -> None:
-    assert found((1, 3), (2, 0), (1, 5), (1, 4)) == [[(1, 3), (1, 4), (1, 5)], [(2, 0)]]
+@pytest.mark.parametrize(
+    ("ranked", "shown"),
+    [
+        # Neighbours join the better one, and a chunk between two passages makes them one.
+        ([(A, 4), (B, 0), (A, 5)], [[(A, 4), (A, 5)], [(B, 0)]]),
+        ([(A, 4), (A, 3)], [[(A, 3), (A, 4)]]),
+        ([(A, 3), (B, 0), (A, 5), (A, 4)], [[(A, 3), (A, 4), (A, 5)], [(B, 0)]]),
+        # A passage has a size: between two that are full together, the better one grows.
+        ([(A, n) for n in range(7)], [[(A, 0), (A, 1), (A, 2)], [(A, 3), (A, 4), (A, 5)], [(A, 6)]]),
+        ([(A, 0), (A, 1), (A, 4), (A, 3), (A, 2)], [[(A, 0), (A, 1), (A, 2)], [(A, 3), (A, 4)]]),
+        # Chunks of two files are no neighbours.
+        ([(A, OUTLINE_ORDINAL), (B, 0)], [[(A, OUTLINE_ORDINAL)], [(B, 0)]]),
+        # A chunk between two of the first answers with them, even where it was not found.
+        ([(A, 3), (A, 5)], [[(A, 3), (A, 4), (A, 5)]]),
+        ([(A, 5), (B, 0), (A, 3)], [[(A, 3), (A, 4), (A, 5)], [(B, 0)]]),
+        ([(A, 3), (B, 5)], [[(A, 3)], [(B, 5)]]),
+        ([(A, 2), (A, 3), (A, 5), (A, 6)], [[(A, 2), (A, 3)], [(A, 5), (A, 6)]]),
+        ([(A, 3), (B, 3), (A, 5), (B, 5)], [[(A, 3), (A, 4), (A, 5)], [(B, 3), (B, 4), (B, 5)]]),
+    ],
+)
+def test_passages(ranked: list[tuple[int, int]], shown: list[list[tuple[int, int]]]) -> None:
+    assert found(*ranked) == shown
 
 
 def test_the_leader_is_the_one_that_ranked_best() -> None:
@@ -47,24 +68,11 @@ def test_the_leader_is_the_one_that_ranked_best() -> None:
     assert passage.rank == 0
 
 
-def test_passages_have_a_size() -> None:
-    chunks = [(1, place) for place in range(7)]
-    assert [len(passage) for passage in found(*chunks)] == [3, 3, 1]
-    # Between two that are full together, the better one grows.
-    assert found((1, 0), (1, 1), (1, 4), (1, 3), (1, 2)) == [
-        [(1, 0), (1, 1), (1, 2)],
-        [(1, 3), (1, 4)],
-    ]
-
-
-def test_neighbours_of_other_files_are_none() -> None:
-    assert found((1, OUTLINE_ORDINAL), (2, 0)) == [[(1, OUTLINE_ORDINAL)], [(2, 0)]]
-
-
 def test_a_neighbour_far_down_the_ranking_stands_alone() -> None:
-    others = [(file, 0) for file in range(2, 2 + MERGE_WITHIN)]
-    assert [(1, 5)] in found((1, 4), *others, (1, 5))
-    assert [(1, 4), (1, 5)] in found((1, 4), *others[:-1], (1, 5))
+    others = OTHERS[:MERGE_WITHIN]
+    assert [(A, 5)] in found((A, 4), *others, (A, 5))
+    assert [(A, 4), (A, 5)] in found((A, 4), *others[:-1], (A, 5))
+    assert found((A, 3), *OTHERS[:BRIDGE_WITHIN], (A, 5))[0] == [(A, 3)]
 
 
 def test_copies_of_a_file_are_left_out() -> None:
@@ -72,39 +80,19 @@ def test_copies_of_a_file_are_left_out() -> None:
     assert found((2, 7), (1, 0), (1, 7), same=(1, 2)) == [[(2, 7)]]
 
 
-def test_a_chunk_between_two_of_the_first_answers_with_them() -> None:
-    assert found((1, 3), (1, 5)) == [[(1, 3), (1, 4), (1, 5)]]
-    assert found((1, 5), (2, 0), (1, 3)) == [[(1, 3), (1, 4), (1, 5)], [(2, 0)]]
-    assert found((1, 3), (2, 5)) == [[(1, 3)], [(2, 5)]]
-    assert found((1, 2), (1, 3), (1, 5), (1, 6)) == [[(1, 2), (1, 3)], [(1, 5), (1, 6)]]
-    others = [(file, 0) for file in range(2, 2 + BRIDGE_WITHIN)]
-    assert found((1, 3), *others, (1, 5))[0] == [(1, 3)]
-
-
-def test_one_bridge_leaves_another_in_place() -> None:
-    assert found((1, 3), (2, 3), (1, 5), (2, 5)) == [[(1, 3), (1, 4), (1, 5)], [(2, 3), (2, 4), (2, 5)]]
-
-
 def test_the_chunk_that_is_asked_with_joins_nothing() -> None:
     shown = passages(ranking((1, 3), (1, 5)), {}, {chunk_number(1, 4)})
     assert [list(passage.numbers) for passage in shown] == [[chunk_number(1, 3)], [chunk_number(1, 5)]]
 
 
-def test_a_chunk_that_joins_two_passages_is_in_no_third() -> None:
-    others = [(2, 2 * n) for n in range(MERGE_WITHIN)]
-    left_out = dict.fromkeys((2, 3), "copy")
-    shown = passages(ranking((3, 0), (1, 7), (1, 5), *others, (1, 8), (1, 6)), left_out)
-    assert [list(passage.numbers) for passage in shown] == [
-        ranking((3, 0)),
-        ranking((1, 5), (1, 6), (1, 7)),
-        ranking((1, 8)),
-    ]
-
-
 def test_copies_that_are_left_out_keep_their_ranks() -> None:
     left_out = [(2, 2 * n) for n in range(MERGE_WITHIN)]
-    shown = passages(ranking((1, 1), (3, 1), *left_out, (3, 2)), dict.fromkeys((1, 2), "copy"))
-    assert [list(passage.numbers) for passage in shown] == [[n] for n in ranking((1, 1), (3, 1), (3, 2))]
+    assert found((3, 0), (1, 7), (1, 5), *left_out, (1, 8), (1, 6), same=(2, 3)) == [
+        [(3, 0)],
+        [(1, 5), (1, 6), (1, 7)],
+        [(1, 8)],  # the chunk that joins two passages is in no third
+    ]
+    assert found((1, 1), (3, 1), *left_out, (3, 2), same=(1, 2)) == [[(1, 1)], [(3, 1)], [(3, 2)]]
 
 
 @given(
@@ -140,21 +128,9 @@ def test_neighbours_that_rank_alike_are_apart_only_when_too_large_together(
 
 
 def chunk(start: int, text: str) -> StoredChunk:
-    lines = text.count("\n")
+    lines = (start, start + text.count("\n"))
     return StoredChunk(
-        start,
-        "a.py",
-        "python",
-        start,
-        start + lines,
-        "definitions",
-        "function",
-        text,
-        (),
-        None,
-        None,
-        None,
-        (),
+        start, "a.py", "python", *lines, "definitions", "function", text, (), None, None, None, ()
     )
 
 
