@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from contents import write_files
 from program import InThisProcess, Program
 
 
@@ -30,9 +31,7 @@ def make_project(tmp_path: Path) -> Callable[..., Path]:
             "ignored/secret.py": "x = 1\n",
             **files,
         }
-        for path, text in contents.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(text, encoding="utf-8")
+        write_files(root, contents)
         return root
 
     return make
@@ -52,12 +51,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """A program whose project is indexed once for the tests of a module, which only look at it."""
     folder = tmp_path_factory.mktemp("shared")
     root = folder / "project"
-    (root / "src").mkdir(parents=True)
+    files = {
+        "src/greet.py": "def greet(name):\n    return name\n",
+        "src/part.py": "def part():\n    return 1\n",
+        "README.md": "# Small\n\nA project that greets.\n",
+        "logo.png": b"\x89PNG\r\n\x1a\n\0\0",
+    }
+    write_files(root, files)
     (root / ".git").mkdir()
-    (root / "src" / "greet.py").write_text("def greet(name):\n    return name\n")
-    (root / "src" / "part.py").write_text("def part():\n    return 1\n")
-    (root / "README.md").write_text("# Small\n\nA project that greets.\n")
-    (root / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
     program = InThisProcess(home=folder / "home", cwd=root)
     program.make_index(root)
     return program

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from contents import write_files
 from program import Program
 
 
@@ -50,12 +51,11 @@ def test_what_is_missing_is_said_with_its_reason(
 def test_packages_are_searched(findspot: Program, make_project: Callable[..., Path]) -> None:
     root = make_project(**{"requirements.txt": "alpha\n", ".venv/pyvenv.cfg": ""})
     site = root / ".venv/lib/python3.12/site-packages"
-    for path, text in {
+    package = {
         "alpha/__init__.py": "def wait_between_attempts():\n    return 1\n",
         "alpha-1.dist-info/METADATA": "Name: alpha\nVersion: 1\n\n",
-    }.items():
-        (site / path).parent.mkdir(parents=True)
-        (site / path).write_text(text)
+    }
+    write_files(site, package)
     findspot.make_index(root)
     asked = ("search", "wait between attempts", "--project", root, "--dependency", "alpha")
     assert "dep://pypi/alpha@1/alpha/__init__.py:1-2" in findspot(*asked).out

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from contents import write_files
 from program import Program
 
 
 @pytest.fixture
 def notes(findspot: Program, tmp_path: Path) -> Path:
     folder = tmp_path / "notes"
-    (folder / "tea").mkdir(parents=True)
-    (folder / "tea" / "green.md").write_text("Green tea is steamed.")
-    (folder / "black.md").write_text("Black tea is oxidised.")
-    (folder / "photo.png").write_bytes(b"\x89PNG\0\0")
+    texts = {"tea/green.md": "Green tea is steamed.", "black.md": "Black tea is oxidised."}
+    write_files(folder, texts | {"photo.png": b"\x89PNG\0\0"})
     assert findspot("documents", "create", "notes").code == 0
     return folder
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from contents import write_files
 from findspot import Engine, FindspotError
 from findspot.core.model import IndexState
 from findspot.index_folders import delete_orphans, find_orphans
@@ -18,11 +19,13 @@ from findspot.index_folders import delete_orphans, find_orphans
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     root = tmp_path / "shop"
-    (root / "src").mkdir(parents=True)
-    (root / "src" / "cart.py").write_text("class Cart:\n    def total(self):\n        return 0\n")
-    (root / "src" / "tax.py").write_text("def tax(amount):\n    return amount * 0.2\n")
-    (root / "README.md").write_text("# Shop\n\nHow to run the shop.\n")
-    (root / "logo.png").write_bytes(b"\x89PNG\r\n")
+    files = {
+        "src/cart.py": "class Cart:\n    def total(self):\n        return 0\n",
+        "src/tax.py": "def tax(amount):\n    return amount * 0.2\n",
+        "README.md": "# Shop\n\nHow to run the shop.\n",
+        "logo.png": b"\x89PNG\r\n",
+    }
+    write_files(root, files)
     return root
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contents import MakeProject
+from contents import MakeProject, indexed_project
 from findspot import Corpus, Findings, Inquiry, Project, Query
 from findspot.graph import Graph, Outline
 from findspot.research.findings import Aim
@@ -107,11 +107,10 @@ def denied(project: Project, aims: Iterable[Aim] | None = None) -> dict[str, str
     return {f"{aim} {name}": found.summary for (name, aim), found in findings.items() if found.unknown}
 
 
-@pytest.fixture
-def odd(make_project: MakeProject) -> Project:
-    project = make_project(ODD)
-    project.update()
-    return project
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with indexed_project(tmp_path_factory.mktemp("odd"), ODD) as project:
+        yield project
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.iterdir()), ids=lambda path: path.name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from contents import MakeProject
+from contents import MakeProject, indexed_project
 from findspot import Findings, Inquiry, Project
 from findspot.research.findings import Aim
 from findspot.serve.research_answers import fitted_report
@@ -46,18 +48,16 @@ UNREAD = {
 }
 
 
-@pytest.fixture
-def web(make_project: MakeProject) -> Project:
-    project = make_project(SESSIONS)
-    project.update()
-    return project
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with indexed_project(tmp_path_factory.mktemp("web"), SESSIONS) as project:
+        yield project
 
 
-@pytest.fixture
-def shop(make_project: MakeProject) -> Project:
-    project = make_project(UNREAD)
-    project.update()
-    return project
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with indexed_project(tmp_path_factory.mktemp("shop"), UNREAD) as project:
+        yield project
 
 
 def asked(project: Project, aim: Aim, symbol: str, depth: int = 2, to: str = "") -> Findings:
@@ -147,11 +147,10 @@ VALUES = {
 class TestValues:
     """The graph follows no constants and variables: their uses are listed by name, and never denied."""
 
-    @pytest.fixture
-    def values(self, make_project: MakeProject) -> Project:
-        project = make_project(VALUES)
-        project.update()
-        return project
+    @pytest.fixture(scope="module")
+    def values(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+        with indexed_project(tmp_path_factory.mktemp("values"), VALUES) as project:
+            yield project
 
     def test_uses_are_listed_by_name(self, values: Project) -> None:
         for symbol, places in {

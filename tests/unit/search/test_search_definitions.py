@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from textwrap import dedent
 
+import pytest
+
 from findspot import Project
 from findspot.core.model import Query, Span, Symbol
 from findspot.search.definitions import (
@@ -75,15 +77,38 @@ def described(*names: str, words: str = "", text: str = ERRORS) -> Described | N
     return describe(PassageText.of([stored], SYMBOLS), stored, lines, names=names, words=held)
 
 
-def test_the_name_that_is_asked_for_names_the_answer() -> None:
-    assert described("TooManyRedirects") == Described(
-        span=Span(109, 113),
-        line=110,
-        kind="class",
-        breadcrumb="TooManyRedirects",
-        signature="class TooManyRedirects(RequestError)",
-        doc_comment="Raised by the client alone.",
-    )
+TOO_MANY = {
+    "span": Span(109, 113),
+    "line": 110,
+    "kind": "class",
+    "breadcrumb": "TooManyRedirects",
+    "signature": "class TooManyRedirects(RequestError)",
+    "doc_comment": "Raised by the client alone.",
+}
+ITS_OWN = {"breadcrumb": "RemoteProtocolError", "span": Span(101, 106)}
+RAISE_FOR = "def raise_for( response: Response, limit: int = 20, ) -> None"
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "shown"),
+    [
+        ("TooManyRedirects", "", TOO_MANY),
+        ("toomanyredirects", "", {"breadcrumb": "TooManyRedirects"}),  # where no spelling is the same
+        # A name is known by those around it, and a long signature is one line.
+        ("limit", "", {"breadcrumb": "TooManyRedirects > limit", "kind": "field", "span": Span(113, 113)}),
+        ("raise_for", "", {"signature": RAISE_FOR}),
+        # What the chunk is stored under is described as stored.
+        ("RemoteProtocolError", "", ITS_OWN | {"doc_comment": "The protocol was violated by the server."}),
+        # Without a name the words decide, and without either it is the chunk's own.
+        ("", "malformed http", ITS_OWN),
+        ("", "redirect many", {"breadcrumb": "TooManyRedirects"}),
+        ("", "nothing here", ITS_OWN),
+    ],
+)
+def test_which_definition_an_answer_is_named_after(name: str, words: str, shown: dict[str, object]) -> None:
+    found = described(*filter(None, [name]), words=words)
+    assert found is not None
+    assert {field: getattr(found, field) for field in shown} == shown
 
 
 def test_only_comments_and_decorators_belong_to_what_follows_them() -> None:
@@ -100,46 +125,6 @@ def test_only_comments_and_decorators_belong_to_what_follows_them() -> None:
     assert (stand.span, stand.doc_comment) == (Span(4, 6), None)
     assert fly is not None
     assert fly.span == Span(7, 8)
-
-
-def test_another_case_counts_where_no_spelling_is_the_same() -> None:
-    found = described("toomanyredirects")
-    assert found is not None
-    assert found.breadcrumb == "TooManyRedirects"
-
-
-def test_a_name_is_known_by_those_around_it() -> None:
-    found = described("limit")
-    assert found is not None
-    assert (found.breadcrumb, found.kind, found.span) == ("TooManyRedirects > limit", "field", Span(113, 113))
-
-
-def test_a_long_signature_is_one_line() -> None:
-    found = described("raise_for")
-    assert found is not None
-    assert found.signature == "def raise_for( response: Response, limit: int = 20, ) -> None"
-
-
-def test_what_the_chunk_is_stored_under_is_described_as_stored() -> None:
-    found = described("RemoteProtocolError")
-    assert found is not None
-    assert found.doc_comment == "The protocol was violated by the server."
-    assert found.span == Span(101, 106)
-
-
-def test_without_a_name_the_words_decide() -> None:
-    found = described(words="malformed http")
-    assert found is not None
-    assert found.breadcrumb == "RemoteProtocolError"
-    found = described(words="redirect many")
-    assert found is not None
-    assert found.breadcrumb == "TooManyRedirects"
-
-
-def test_without_either_it_is_the_chunk_s_own() -> None:
-    found = described(words="nothing here")
-    assert found is not None
-    assert found.breadcrumb == "RemoteProtocolError"
 
 
 def test_a_header_is_shown_by_its_description_and_what_the_file_defines() -> None:
