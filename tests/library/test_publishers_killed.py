@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import subprocess
 import sys
@@ -16,9 +15,6 @@ from findspot.core.errors import IndexBusyError
 from findspot.publishing.published import PublishedIndex, Version
 from findspot.publishing.publisher import Publisher
 from findspot.store.sqlite_store import SqliteStore
-
-KILLS = int(os.environ.get("FINDSPOT_KILLS", "3"))
-"""Each costs seconds for the import of lancedb alone; `FINDSPOT_KILLS=50` tries more."""
 
 PUBLISH = """
 import sys
@@ -50,12 +46,14 @@ def texts(published: PublishedIndex, version: Version) -> set[str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_two_publishers_and_kills_lose_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(30, marks=pytest.mark.nightly)])
+def test_two_publishers_and_kills_lose_nothing(tmp_path: Path, kills: int) -> None:
+    """Each costs seconds for the import of lancedb alone."""
     address, chance = tmp_path / "published", random.Random(7)
     steady, publisher = SqliteStore(tmp_path / "steady", "p"), Publisher(PublishedIndex(str(address)))
     tests = str(Path(__file__).parents[1])
     told: dict[str, str] = {}
-    for kill in range(KILLS):
+    for kill in range(kills):
         arguments = [str(tmp_path / "killed"), str(address), tests, str(1 + 1_000 * kill)]
         with subprocess.Popen(
             [sys.executable, "-c", PUBLISH, *arguments], stdout=subprocess.PIPE, text=True

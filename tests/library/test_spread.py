@@ -100,6 +100,7 @@ def test_one_is_killed_and_one_file_is_fatal(
     here.close()
 
 
+@pytest.mark.nightly
 def test_a_stopped_run_goes_on_where_it_was(root: Path) -> None:
     token = CancelToken()
 
