@@ -119,10 +119,3 @@ def test_the_modules_of_a_project_are_not_imported(findspot: Program, make_proje
         **{f"{name}.py": "raise SystemExit(99)\n" for name in ("json", "click", "numpy", "queue")}
     )
     assert findspot("index", "--json", cwd=root).json["filesIndexed"] == 8
-
-
-def test_an_empty_answer_is_no_error_and_an_unknown_name_is_one(shared: Program) -> None:
-    for words in (("search", "zzqxy", "--mode", "keyword"), ("files", "*.none"), ("callers", "greet")):
-        assert shared(*words).code == 0, words
-    for words in (("callers", "no_such_name"), ("impact", "no_such_name")):
-        assert shared(*words).code == 1, words

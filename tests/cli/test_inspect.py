@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from findspot import __version__
 from findspot.core.paths import index_folder
 from program import TIMEOUT_S, Program
 
@@ -20,10 +19,6 @@ def test_alone_it_prints_a_short_help(findspot: Program) -> None:
     assert 'findspot "how is it done"' in done.out
     for command in ("index", "status", "files", "projects", "reindex", "delete", "clean", "config"):
         assert f"\n  {command} " in done.out
-
-
-def test_version(findspot: Program) -> None:
-    assert findspot("--version").out == f"findspot {__version__}\n"
 
 
 def test_status_as_json(shared: Program) -> None:

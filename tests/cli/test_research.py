@@ -81,7 +81,9 @@ class TestVerbs:
         assert found.code == 0
         assert "No caller in this project." in found.out
 
-    @pytest.mark.parametrize("verb", ["callers", "callees", "implementations", "importers"])
+    @pytest.mark.parametrize(
+        "verb", ["callers", "callees", "implementations", "importers", "impact", "tests"]
+    )
     def test_an_unknown_name_is_an_error(self, ask: Program, verb: str) -> None:
         found = ask(verb, "nothing_here")
         assert found.code == 1

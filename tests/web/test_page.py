@@ -56,7 +56,9 @@ class TestSearch:
         expect(first.locator("mark").first).to_have_text(re.compile("discount|price", re.I))
         expect(first.locator(".tk-keyword", has_text="return").first).to_be_visible()
 
-    def test_the_chosen_result_has_lines_around_it_and_its_reasons(self, visit: Visit) -> None:
+    def test_the_chosen_result_has_its_lines_reasons_and_links(
+        self, visit: Visit, indexed: tuple[Home, Path]
+    ) -> None:
         window = visit()
         search(window, "price after a discount")
         code = window.get_by_role("region", name=re.compile("^Lines .* of .*prices.py"))
@@ -65,6 +67,12 @@ class TestSearch:
         bars = window.get_by_label("Why this rank")
         expect(bars).to_contain_text("Meaning")
         expect(bars).to_contain_text("Its words")
+        pane = window.locator(".pane")
+        place = re.compile(rf"^vscode://file{indexed[1]}/src/shop/prices\.py:\d+$")
+        expect(pane.get_by_role("link", name="Open in VS Code")).to_have_attribute("href", place)
+        expect(pane.locator(".crumb")).to_contain_text("prices.py")
+        window.get_by_role("button", name="More like this").click()
+        expect(window.locator(".summary")).to_contain_text("Like src/shop/prices.py")
 
     def test_filters_narrow_and_are_kept_in_the_address(self, visit: Visit) -> None:
         window = visit()
@@ -80,13 +88,6 @@ class TestSearch:
         expect(window.get_by_role("heading", name="Nothing found")).to_be_visible()
         window.get_by_role("button", name="Clear filters").click()
         expect(window.locator(".hit").nth(2)).to_be_visible()
-
-    def test_more_like_this(self, visit: Visit) -> None:
-        window = visit()
-        search(window, "price after a discount")
-        expect(window.locator(".pane .crumb")).to_contain_text("prices.py")
-        window.get_by_role("button", name="More like this").click()
-        expect(window.locator(".summary")).to_contain_text("Like src/shop/prices.py")
 
     def test_a_wrong_pattern_says_so(self, visit: Visit) -> None:
         window = visit(expect_errors=True)
@@ -141,14 +142,6 @@ class TestHistory:
         again.keyboard.press("Escape")
         expect(again).to_have_url(re.compile("q=price\\+after\\+a\\+discount$"))
         answered(again, "price after a discount")
-
-    def test_the_editor_opens_the_file_at_the_line(self, visit: Visit, indexed: tuple[Home, Path]) -> None:
-        window = visit()
-        search(window, "price after a discount")
-        link = window.locator(".pane").get_by_role("link", name="Open in VS Code")
-        expect(link).to_have_attribute(
-            "href", re.compile(rf"^vscode://file{indexed[1]}/src/shop/prices\.py:\d+$")
-        )
 
     def test_on_a_phone_a_tap_opens_the_file(self, visit: Visit) -> None:
         """first-impression B7."""
