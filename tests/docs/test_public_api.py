@@ -22,7 +22,6 @@ INNER = {
     *("CommitStore", "Disk", "EmbedSettings", "Fit", "ParsedQuery", "ProjectHistory", "Roots"),
     *(
         "ServerPool",
-        "ServerSpec",
         "ServerStatus",
         "Snapshot",
         "Store",
