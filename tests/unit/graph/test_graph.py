@@ -6,9 +6,6 @@ import sys
 from pathlib import Path
 from threading import Thread
 
-from benchmarks.graph.measure import every_node
-
-from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node, Outline
 from findspot.store.sqlite_store import SqliteStore
 from graphs import graph_of, record_of, stored
@@ -312,43 +309,3 @@ def _callers_from_threads(store: SqliteStore) -> list[list[str]]:
     for thread in threads:
         thread.join()
     return found
-
-
-def test_a_name_means_what_is_nearest_in_each_function_of_a_file(tmp_path: Path) -> None:
-    """What holds everywhere in a file is resolved once; a parameter, a nested function and a type do not."""
-    text = """\
-from helpers import run
-
-
-def first():
-    run()
-
-
-def second(run):
-    run()
-
-
-def third():
-    def run():
-        pass
-
-    run()
-
-
-if True:
-
-    class Node:
-        def copy(self) -> Node: ...
-
-else:
-
-    class Node:
-        def copy(self) -> Node: ...
-"""
-    files = {"helpers.py": "def run():\n    pass\n", "app.py": text}
-    with graph_of(files, tmp_path) as graph:
-        edges = [edge for node in every_node(graph) for edge in graph.edges_of(node)]
-        calls = {(edge.line, edge.target.id) for edge in edges if edge.relation is Relation.CALL}
-        assert calls == {(5, "helpers.py#run"), (16, "app.py#third.run")}
-        uses = {(edge.line, edge.target.id) for edge in edges if edge.relation is Relation.TYPE_USE}
-        assert uses == {(22, "app.py#Node"), (27, "app.py#Node~2")}

@@ -19,6 +19,7 @@ FILES = {
         "def price_of(item):\n    return 1\n\n\n"
         "def unrelated():\n    def inner():\n        return 1\n    return inner\n"
     ),
+    "web/vault.js": "export class Vault {\n  #secret() {}\n}\n",
     "java/com/acme/Till.java": "package com.acme;\n\nclass Till {\n    int count() { return 1; }\n}\n",
 }
 
@@ -44,6 +45,9 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
         ("src/shop/helpers.py:3", []),
         ("com.acme.Till.count", ["java/com/acme/Till.java#Till.count"]),
         ("acme.Till", ["java/com/acme/Till.java#Till"]),
+        ("Vault.#secret", ["web/vault.js#Vault.#secret"]),
+        ("#secret", ["web/vault.js#Vault.#secret"]),
+        ("vault.js#Vault.#secret", ["web/vault.js#Vault.#secret"]),
         ("SHOP.OPEN", ["src/shop/app.py#Shop.open"]),
         ("bank.price_of", []),
         ("nothing", []),
