@@ -270,16 +270,10 @@ _READERS: dict[str, tuple[int, Callable[[Any], Any]]] = {
 _KEPT = frozenset({"package", "imports", "columns", "bases"})
 
 
-class NameCount(NamedTuple):
-    """How often a file defines and uses a name; neither where it only mentions it."""
-
-    name: str
-    defined: int
-    used: int
-
-
-def names_of(facts: Facts) -> tuple[NameCount, ...]:
-    """Return every name that a file defines, uses, imports or mentions, for finding the file by it."""
+def names_of(facts: Facts) -> tuple[tuple[str, int, int], ...]:
+    """Return every name that a file defines, uses, imports or mentions, for finding the file by it: with how
+    often it is defined and used.
+    """
     defined = Counter([item.name for item in facts.definitions])
     used = Counter(facts.columns[_NAME])
     imported = ({module_name(item.module), item.original} - {WHOLE, ""} for item in facts.imports)
@@ -287,8 +281,7 @@ def names_of(facts: Facts) -> tuple[NameCount, ...]:
     texts = {*facts.columns[_ON], *(item.value for item in facts.bindings)}
     mentioned = _IDENTIFIER.findall(" ".join((*texts, *(item.module for item in facts.imports))))
     names = list({*defined, *used, *mentioned})
-    counts = [[count.get(name, 0) for name in names] for count in (defined, used)]
-    return _rows(NameCount, (names, *counts))
+    return tuple((name, defined.get(name, 0), used.get(name, 0)) for name in names)
 
 
 def module_name(module: str) -> str:

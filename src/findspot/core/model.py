@@ -122,11 +122,6 @@ class Skip:
     reason: SkipReason
     detail: str = ""
 
-    @property
-    def told(self) -> str:
-        """Why, in the words that there are."""
-        return self.detail or str(self.reason)
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:

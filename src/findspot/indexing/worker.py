@@ -65,8 +65,7 @@ def process(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = 
     record = FileRecord(file, sha256, rows)
     if chunked.facts is not None:
         with contextlib.suppress(ValueError):  # more than can be read back: the file is not in the graph
-            names = tuple((name, defined, used) for name, defined, used in names_of(chunked.facts))
-            record = FileRecord(file, sha256, rows, pack(chunked.facts), names)
+            record = FileRecord(file, sha256, rows, pack(chunked.facts), names_of(chunked.facts))
     return Indexed(record, left_out)
 
 

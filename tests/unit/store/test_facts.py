@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from contents import contents, edited_database
 from findspot import Project
-from findspot.core.facts import Facts, NameCount, ReferenceFact, names_of, pack, unpack
+from findspot.core.facts import Facts, ReferenceFact, names_of, pack, unpack
 from findspot.graph import Graph
 from graphs import record_of
 
@@ -30,7 +30,7 @@ def test_facts_survive_being_packed() -> None:
 
 def test_names_count_definitions_and_uses() -> None:
     facts = Facts("", (), (), (), (ReferenceFact("call", "x", "", 1, -1),) * 3)
-    assert names_of(facts) == (NameCount("x", 0, 3),)
+    assert names_of(facts) == (("x", 0, 3),)
 
 
 def test_an_index_of_another_revision_is_cut_again_and_keeps_its_vectors(
