@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from findspot.chunk.grammars import ParseTimeoutError, grammar_for
 from findspot.chunk.splitting import SourceLines
-from findspot.chunk.symbols import doc_comment, signature
+from findspot.chunk.symbols import doc_comment, read_symbols, signature
 from findspot.core.facts import Relation
 from findspot.core.paths import SCHEME
 from findspot.dependencies.package import NPM, PYPI
-from findspot.dependencies.package_modules import OpenPackages, PackageFiles, read_definitions
+from findspot.dependencies.package_modules import OpenPackages, PackageFiles
 from findspot.graph import Node
 
 _FIRST_LINE_CHARS = 120
@@ -65,14 +67,20 @@ def _places(files: PackageFiles, module: str, names: Sequence[str]) -> Iterator[
 
 
 def _symbol(files: PackageFiles, node: Node) -> ExternalSymbol:
-    file = files.snapshot.files.find(node.path)
-    text = files.text(node.path)
-    for definition, source in read_definitions(file.language, text) if file is not None else ():
-        if definition.row + 1 == node.start_line and definition.name == node.name:
-            comment = doc_comment(definition, source, SourceLines(text)) or ""
-            shown = signature(definition, source)
-            return ExternalSymbol(files.package.label, node.path, node.start_line, shown, comment)
-    return ExternalSymbol(files.package.label, node.path, node.start_line, "", "")
+    """Return the definition of a node, with its signature and comment where it can be read again."""
+    shown = comment = ""
+    file, text = files.snapshot.files.find(node.path), files.text(node.path)
+    grammar = grammar_for(file.language) if file is not None else None
+    if grammar is not None:
+        with contextlib.suppress(ParseTimeoutError):
+            source, lines = text.encode("utf-8", "surrogatepass"), SourceLines(text)
+            matches, _ = grammar.matches(grammar.parse(source).root_node)
+            symbols = read_symbols(grammar, matches, source, lines)
+            for each in symbols.definitions:
+                if (each.row + 1, each.name) == (node.start_line, node.name):
+                    shown, comment = signature(each, source), doc_comment(each, source, lines) or ""
+            symbols.release()
+    return ExternalSymbol(files.package.label, node.path, node.start_line, shown, comment)
 
 
 def _declared(files: PackageFiles, module: str, names: Sequence[str]) -> ExternalSymbol | None:

@@ -9,9 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from findspot.chunk.grammars import ParseTimeoutError, grammar_for
-from findspot.chunk.splitting import SourceLines
-from findspot.chunk.symbols import Definition, read_symbols
 from findspot.dependencies.package import NPM, PYPI, Dependency, Manifests, normalised, table
 from findspot.dependencies.python_packages import top_names
 from findspot.graph import Graph
@@ -184,18 +181,3 @@ def stored_text(snapshot: Snapshot, path: str) -> str:
         if chunk.kind != "outline":
             lines.update(enumerate(chunk.text.split("\n"), chunk.start_line))
     return "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1)) + "\n"
-
-
-def read_definitions(language: str, text: str) -> Iterator[tuple[Definition, bytes]]:
-    """Yield the definitions of a text in a language, with the text as bytes."""
-    grammar = grammar_for(language)
-    if grammar is None:
-        return
-    source = text.encode("utf-8", "surrogatepass")
-    try:
-        matches, _ = grammar.matches(grammar.parse(source).root_node)
-    except ParseTimeoutError:
-        return
-    symbols = read_symbols(grammar, matches, source, SourceLines(text))
-    yield from ((definition, source) for definition in symbols.definitions)
-    symbols.release()
