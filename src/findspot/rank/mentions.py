@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from findspot.core.languages import PLAIN, language_of
 from findspot.rank.intent import OF_A_KIND
-from findspot.rank.traces import MAX_LINE_CHARS, Frame, tidy_path
+from findspot.rank.traces import MAX_LINE_CHARS, tidy_path
 from findspot.text.tokens import word_parts
 
 MAX_PLACES = 50
@@ -23,13 +23,9 @@ class Where(StrEnum):
     TITLE = "title"
     SPAN = "span"
     """Inline code of a sentence."""
-    TRACE = "trace"
-    IMPORT = "import"
-    CODE = "code"
     PROSE = "prose"
-    ERROR = "error"
-    DEFINED = "defined"
-    """Defined by the report's own example: hardly a name of the project."""
+    CODE = "code"
+    """Examples, traces and errors: mostly names of the author, and of libraries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +91,6 @@ _PRODUCTS = frozenset(
 )
 """`Node.js` and the like name a product, not a file."""
 
-_DEFINES = re.compile(
-    r"(?:(?:async|export|default|public|private|static|abstract|final|pub) )*"
-    r"(?:(?:def|class|function|func|fn|fun|struct|interface|enum|type|trait|module)\s+(\w+)"
-    r"|(?:(?:const|let|var|val|mut) )*(\w+)\s*:?=(?![=>]))"
-)
-_FROM_IMPORT = re.compile(r"from\s+([.\w]+)\s+import\s+\(?(.*)")
-_JS_IMPORT = re.compile(
-    r"(?:import|export|const|let|var)\s+([^'\"=]{0,300}?)\s?(?:from|= ?(?:await )?(?:require|import)\()\s?"
-    r"['\"]([^'\"]+)"
-)
-_PLAIN_IMPORT = re.compile(
-    r"(?:pub )?(?:import|use|using|require(?:_relative)?|#\s*include)\b\s*(?:static |type )?[<\"'(]*"
-    r"([\w.:/\\@+-]+)(?:\{([^}]*))?"
-)
-_IMPORTS = ("from", "import", "export", "const", "let", "var", "pub", "use", "using", "require", "#")
 _LISTED = """
     abstract and any args array as assert async await bar baz bool boolean break case catch char class cls
     const console continue def default del delete dict do double echo elif else end enum error except
@@ -125,10 +106,8 @@ _KEYWORDS = frozenset(_LISTED.split())
 """Of many languages, with what every program calls something."""
 
 
-def all_names(
-    title: str, sentences: Iterable[str], code: Iterable[str], frames: Iterable[Frame], errors: Iterable[str]
-) -> tuple[Name, ...]:
-    """Return the names of a report, each once per kind of place."""
+def all_names(title: str, sentences: Iterable[str], shown: Iterable[str]) -> tuple[Name, ...]:
+    """Return the names of a report, each once per kind of place; `shown` are its examples and traces."""
     found: dict[Name, None] = {}
 
     def add(names: Iterable[str], where: Where) -> None:
@@ -142,14 +121,8 @@ def all_names(
             for span in CODE_SPAN.finditer(sentence):
                 add(_names_in_expression(span[1] or span[2]), Where.SPAN)
         add(_names_in_sentence(sentence, spans=False), Where.PROSE)
-    for example in code:
-        for name, where in _names_in_code(example):
-            add((name,), where)
-    for frame in frames:
-        add(_names_in_expression(frame.function), Where.TRACE)
-        add(_names_in_expression(frame.source), Where.TRACE)
-    for error in errors:
-        add(_names_in_sentence(error), Where.ERROR)
+    for line in (line for text in shown for line in text.split("\n")):
+        add(_names_in_expression(line[:MAX_LINE_CHARS]), Where.CODE)
     return tuple(found)
 
 
@@ -190,43 +163,6 @@ def _with_parts(whole: str) -> Iterator[str]:
     yield whole
     if len(parts) > 1:
         yield from (part for part in parts[-2:] if len(part) > 1 and part not in _RECEIVERS)
-
-
-def _names_in_code(text: str) -> Iterator[tuple[str, Where]]:
-    defined: set[str] = set()
-    for line in map(str.strip, text.split("\n")):
-        short = line[:MAX_LINE_CHARS]
-        if short.startswith(_IMPORTS) and (imported := tuple(_imported(short))):
-            yield from ((name, Where.IMPORT) for name in imported)
-            continue
-        if definition := _DEFINES.match(short):
-            name = definition[1] or definition[2]
-            defined.add(name)
-            yield name, Where.DEFINED
-        for name in _names_in_expression(line):
-            if name not in defined and not (("." in name) and name.partition(".")[0] in defined):
-                yield name, Where.CODE
-
-
-def _imported(line: str) -> Iterator[str]:
-    """Yield what a line imports: the module, the names, and the names with their module."""
-    if found := _FROM_IMPORT.match(line):
-        module, listed = found[1], found[2]
-    elif found := _JS_IMPORT.match(line):
-        module, listed = found[2], found[1]
-    elif found := _PLAIN_IMPORT.match(line):
-        module, listed = found[1].rstrip(":."), found[2] or ""
-    else:
-        return
-    yield module
-    separator = "::" if "::" in module else "."
-    for entry in listed.split(",")[:50]:
-        name = _PART.search(entry.split(" as ")[0])
-        if name and name[0] not in _KEYWORDS:
-            yield name[0]
-            yield f"{module}{separator}{name[0]}"
-    if not listed:
-        yield from (part for part in _PART.findall(module) if len(part) > 1 and part not in _KEYWORDS)
 
 
 def all_places(links: Iterable[str], texts: Iterable[str]) -> tuple[Place, ...]:
