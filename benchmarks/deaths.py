@@ -35,11 +35,9 @@ _NAMES = [f"planet_{number}" for number in range(40)]
 _DOOR = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from findspot.door.connection import InProcessError, connect
-try:
-    print(connect("command", arguments=["service", "status"], terminal={}).reply.get("pid", 0))
-except InProcessError:
-    print("apart")
+from findspot.door.connection import connect
+greeted = connect("command", arguments=["service", "status"], terminal={})
+print(greeted.reply.get("pid", 0) if greeted else "apart")
 """
 
 
