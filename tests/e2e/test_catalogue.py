@@ -16,8 +16,6 @@ from e2e.harness import Connection, text_of
 from findspot.catalogue.catalogue import BuildOptions, Catalogue
 from findspot.embed.provider_registry import open_embedder
 
-EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
-
 TOOLS: list[dict[str, Any]] = [
     {
         "name": "read_file",
