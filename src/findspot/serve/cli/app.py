@@ -47,6 +47,8 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "delete": ("project_commands", "Delete a project's index."),
         "clean": ("project_commands", "Delete indexes whose project is gone."),
         "publish": ("publishing_commands", "Publish the index of a commit, for others to search."),
+        "export": ("publishing_commands", "Write the index of a commit to one file."),
+        "import": ("publishing_commands", "Read an index that `findspot export` wrote."),
         "store": ("publishing_commands", "Read a published index, or none."),
     },
     "Connect assistants": {

@@ -1,19 +1,23 @@
-"""`findspot publish` and `store use`: an index for everyone, at an address."""
+"""`findspot publish`, `export`, `import` and `store`: an index for everyone, at an address or in a file."""
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
 from findspot.core.config import INDEX_FILE, ci_branch, set_value, unset_value
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.files import remove_folder
 from findspot.core.git import Checkout, differing, read_checkout, untracked
-from findspot.core.paths import expanded
+from findspot.core.paths import absolute, expanded
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import walk
 from findspot.project import Project
+from findspot.publishing.archive import IMPORTED, pack, unpack
 from findspot.publishing.choosing import KEEP_DAYS, KEEP_VERSIONS, outdated
 from findspot.publishing.published import PROJECT, PublishedIndex, Version
 from findspot.publishing.published_store import published_address
@@ -22,19 +26,24 @@ from findspot.serve import shapes
 from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import update_project
-from findspot.serve.cli.options import Group, Reply, command, option_of
+from findspot.serve.cli.interaction import confirm
+from findspot.serve.cli.options import Group, Reply, command, option_of, together
 from findspot.serve.cli.project_choice import open_project
 from findspot.store.index_meta import write_metadata
 
 _SHOWN_COMMIT = 12
 _MOST_DIRTY = 3
 
+_of_commit = together(
+    click.option("--branch", metavar="NAME", help="The branch. Default: git's, or the build service's."),
+    click.option("--commit", metavar="HASH", help="The commit, for a folder that is no git checkout."),
+    click.option("--allow-dirty", is_flag=True, help="Go ahead although files differ from the commit."),
+)
+
 
 @command(project=True)
 @click.argument("address", required=False)
-@click.option("--branch", metavar="NAME", help="The branch. Default: git's, or the build service's.")
-@click.option("--commit", metavar="HASH", help="The commit, for a folder that is no git checkout.")
-@click.option("--allow-dirty", is_flag=True, help="Go ahead although files differ from the commit.")
+@_of_commit
 @option_of("keep_days", count("Remove versions that are older", 1, default=KEEP_DAYS), metavar="N")
 @option_of("keep", count("Versions to keep per branch", 1, default=KEEP_VERSIONS), metavar="N")
 @click.option(
@@ -73,6 +82,25 @@ def publish(
             checkout = _checkout(opened, **checked_out)
             opened.index.publishes_to = target
             _publish(opened, PublishedIndex(target), checkout, reply, keep_days, keep)
+
+
+@command(path=True, yes=True)
+@click.argument("file")
+@_of_commit
+def export(reply: Reply, file: str, project: str | None, *, yes: bool, **checked_out: Any) -> None:
+    """Write to FILE what `findspot publish` sends to an address: the index of the project at PATH.
+
+    It is the index of a commit, brought up to date first. `findspot import FILE` reads it on another machine.
+    A FILE that is there is replaced, after a question.
+    """
+    if absolute(file).is_dir():
+        raise InvalidArgumentError(f"{file} is a folder.", hint="Name a file in it.")
+    with open_project(project, exact=True) as opened, tempfile.TemporaryDirectory() as folder:
+        target = Path(_target(opened, str(absolute(file))))
+        checkout = _checkout(opened, **checked_out)
+        if target.exists():
+            confirm(f"Replace {target}?", yes, reply)
+        _publish(opened, PublishedIndex(folder), checkout, reply, KEEP_DAYS, KEEP_VERSIONS, file=target)
 
 
 def _target(project: Project, address: str | None) -> str:
@@ -132,7 +160,12 @@ def _require_clean(project: Project, checkout: Checkout) -> None:
 
 
 def _publish(
-    project: Project, published: PublishedIndex, checkout: Checkout, reply: Reply, *keep: int
+    project: Project,
+    published: PublishedIndex,
+    checkout: Checkout,
+    reply: Reply,
+    *keep: int,
+    file: Path | None = None,
 ) -> None:
     update_project(project, reply, force=False, yes=True)
     project.history.close()  # commits are read for the publisher, and only those that are not published
@@ -152,7 +185,9 @@ def _publish(
     removed = [old for old in outdated(versions, checkout, *keep) if old.key != version.key]
     if removed:
         publisher.remove(removed)
-    address, left = published.address, len(versions) - len(removed)
+    if file:
+        pack(Path(published.address), file)
+    address, left = str(file or published.address), len(versions) - len(removed)
     value = {"status": "success", "projectPath": str(project.root), "address": address, **_as_object(version)}
     value |= {"filesSent": files_sent, "bytesSent": bytes_sent, "versions": left}
     value["removed"] = [_as_object(old) for old in removed]
@@ -190,11 +225,38 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
     ever written to ADDRESS. With `default` the project reads no published index any more.
     """
     with open_project(project, exact=True) as opened:
-        settings = opened.store.folder / INDEX_FILE
-        if address == "default":
-            unset_value(settings, "store")
-        else:
-            set_value(settings, "store", published_address(opened.root, address))
+        _read_from(opened, None if address == "default" else published_address(opened.root, address))
+    _show_reading(reply, address, project, yes=yes)
+
+
+@command("import", path=True, yes=True)
+@click.argument("file")
+def import_(reply: Reply, file: str, project: str | None, yes: bool) -> None:
+    """Read the index in FILE, which `findspot export` wrote, for the project at PATH.
+
+    It is unpacked and read as `findspot store use` reads a folder. Importing again replaces it.
+    """
+    if not absolute(file).is_file():
+        raise InvalidArgumentError(f"There is no file {file}.", hint="Name one that `findspot export` wrote.")
+    with open_project(project, exact=True) as opened:
+        _read_from(opened, str(unpack(absolute(file), opened.store.folder)))
+    _show_reading(reply, file, project, yes=yes)
+
+
+def _read_from(project: Project, address: str | None) -> None:
+    """Let a project read a published index, or none, and remove what was imported for it before."""
+    folder = project.store.folder
+    if address:
+        set_value(folder / INDEX_FILE, "store", address)
+    else:
+        unset_value(folder / INDEX_FILE, "store")
+    for imported in folder.glob(f"{IMPORTED}*"):
+        if imported.name != Path(address or "").name:
+            remove_folder(imported)
+
+
+def _show_reading(reply: Reply, address: str, project: str | None, *, yes: bool) -> None:
+    """Index the files that are here, and say what the project reads now."""
     with open_project(project, exact=True) as opened:  # which reads the address now
         if opened.index.shared and opened.index.has_files:
             update_project(opened, reply, force=False, yes=yes)
