@@ -31,7 +31,7 @@ from findspot.core.settings import Settings
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import Discovery, left_out_notes, look, walk
 from findspot.embed.chunk_vectors import embed_chunks
-from findspot.embed.embedder import Embedder
+from findspot.embed.embedder import Embedder, EmbedMode
 from findspot.embed.provider_registry import provider_named
 from findspot.graph import given_up_note, store_edges
 from findspot.indexing.delta import (
@@ -316,6 +316,9 @@ def _prepare(run: Run, writer: Writer) -> bool:
     if stored_model != run.model:
         if not run.force:
             raise ModelMismatchError(stored_model, run.model)
+        run.embedder.embed(
+            [run.model], EmbedMode.PASSAGE
+        )  # a model that does not answer costs nobody the index
         writer.clear()
         writer.set_meta(build=INCOMPLETE, model=run.model)
     # Until the run is finished the index holds files of both revisions, and belongs to neither.
