@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import isnan
@@ -43,12 +43,6 @@ MAX_MERGED_CHUNKS = 3
 
 MERGE_WITHIN = 20
 """A neighbour must rank about as well, or every passage would grow by what merely stands beside it."""
-
-MAX_BRIDGED_CHUNKS = 4
-
-BRIDGE_WITHIN = 10
-"""Of the first passages: further down, two of one file near each other mean little."""
-
 
 MOST_MORE = 3
 """Further passages that a file names."""
@@ -101,7 +95,7 @@ def grouped(snapshot: Snapshot, ranking: Ranking, question: Question) -> tuple[l
     if query.group_by is GroupBy.SYMBOL:
         found = _by_definition(snapshot, ranking.numbers, question)
         return found, len(found)
-    spans = spans_of(ranking.numbers, snapshot.files.copies, question.except_chunks)
+    spans = spans_of(ranking.numbers, snapshot.files.copies)
     if query.group_by is GroupBy.FILE:
         found = _by_file([Passage(*span) for span in spans.tolist()])
         return found, len(found)
@@ -183,28 +177,24 @@ def _without_copies(ranked: Sequence[int], copies: Mapping[int, str]) -> Iterato
             yield rank, number
 
 
-_Span = tuple[int, int, int]
-"""The rank of a passage, its first and its last chunk."""
-
 _Spans = NDArray[np.int64]
-"""One such row per passage."""
+"""A row per passage: its rank, its first and its last chunk."""
 
 
-def spans_of(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[int]) -> _Spans:
-    """Return a ranking of chunks as passages, copies of the same file and the chunks of `never` left out.
+def spans_of(ranked: Sequence[int], copies: Mapping[int, str]) -> _Spans:
+    """Return a ranking of chunks as passages, copies of the same file left out.
 
     `copies` has the contents of files that are copies. It looks at nothing but the ranking, so that asking
     for more results never changes the first.
     """
     if copies.keys().isdisjoint([number >> ORDINAL_BITS for number in ranked]):
-        return _bridged(_merged(ranked), never)
-    kept = [
-        -2 * rank for rank in range(1, len(ranked) + 1)
-    ]  # of copies: neighbours of nothing, which keep ranks
+        return _merged(ranked)
+    # A copy is a neighbour of nothing, and keeps its rank.
+    kept = [-2 * rank for rank in range(1, len(ranked) + 1)]
     for rank, number in _without_copies(ranked, copies):
         kept[rank] = number
     spans = _merged(kept)
-    return _bridged(spans[spans[:, 1] >= 0], never)
+    return spans[spans[:, 1] >= 0]
 
 
 def _merged(ranked: Sequence[int]) -> _Spans:
@@ -240,29 +230,6 @@ def _in_order(before: int | None, after: int | None) -> tuple[int, ...]:
     if after is None:
         return (before,)
     return (before, after) if before < after else (after, before)
-
-
-def _bridged(ranked: _Spans, never: Collection[int]) -> _Spans:
-    """Join the first passages of a file that a single chunk lies between: it answers with them."""
-    beginning: list[_Span] = ranked[:BRIDGE_WITHIN].tolist()
-    by_last = {span[2]: span for span in beginning}
-    replaced: dict[int, _Span | None] = {}
-    covered: set[int] = set()
-    for rank, first, last in beginning:
-        before, gap = by_last.get(first - 2), first - 1
-        if before is None or gap in never or before[1] >> ORDINAL_BITS != first >> ORDINAL_BITS:
-            continue
-        whole = range(before[1], last + 1)
-        is_free = before[0] not in replaced and rank not in replaced and covered.isdisjoint(whole)
-        if is_free and len(whole) <= MAX_BRIDGED_CHUNKS:
-            covered.update(whole)
-            best = min(before[0], rank)
-            replaced |= {before[0]: None, rank: None, best: (best, before[1], last)}
-    if not replaced:
-        return ranked
-    kept = (replaced.get(span[0], span) for span in ranked.tolist())
-    joined = [span for span in kept if span and (span[0] in replaced or span[1] not in covered)]
-    return np.array(joined, np.int64)
 
 
 def to_hits(

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from findspot.search.definitions import joined
-from findspot.search.hits import (
-    BRIDGE_WITHIN,
-    MAX_BRIDGED_CHUNKS,
-    MAX_MERGED_CHUNKS,
-    MERGE_WITHIN,
-    Passage,
-    spans_of,
-)
+from findspot.search.hits import MAX_MERGED_CHUNKS, MERGE_WITHIN, Passage, spans_of
 from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, chunk_number
 
 
-def passages(ranked: list[int], copies: dict[int, str], never: Collection[int] = ()) -> list[Passage]:
-    return [Passage(*span) for span in spans_of(ranked, copies, never).tolist()]
+def passages(ranked: list[int], copies: dict[int, str]) -> list[Passage]:
+    return [Passage(*span) for span in spans_of(ranked, copies).tolist()]
 
 
 def ranking(*places: tuple[int, int]) -> list[int]:
@@ -35,14 +26,14 @@ def found(*places: tuple[int, int], same: tuple[int, ...] = ()) -> list[list[tup
 
 
 A, B = 1, 2
-OTHERS = [(file, 0) for file in range(3, 3 + max(MERGE_WITHIN, BRIDGE_WITHIN))]
+OTHERS = [(file, 0) for file in range(3, 3 + MERGE_WITHIN)]
 """Chunks of other files."""
 
 
 @pytest.mark.parametrize(
     ("ranked", "shown"),
     [
-        # Neighbours join the better one, and a chunk between two passages makes them one.
+        # Neighbours join the better one, and one that is found between two makes them one passage.
         ([(A, 4), (B, 0), (A, 5)], [[(A, 4), (A, 5)], [(B, 0)]]),
         ([(A, 4), (A, 3)], [[(A, 3), (A, 4)]]),
         ([(A, 3), (B, 0), (A, 5), (A, 4)], [[(A, 3), (A, 4), (A, 5)], [(B, 0)]]),
@@ -51,12 +42,9 @@ OTHERS = [(file, 0) for file in range(3, 3 + max(MERGE_WITHIN, BRIDGE_WITHIN))]
         ([(A, 0), (A, 1), (A, 4), (A, 3), (A, 2)], [[(A, 0), (A, 1), (A, 2)], [(A, 3), (A, 4)]]),
         # Chunks of two files are no neighbours.
         ([(A, OUTLINE_ORDINAL), (B, 0)], [[(A, OUTLINE_ORDINAL)], [(B, 0)]]),
-        # A chunk between two of the first answers with them, even where it was not found.
-        ([(A, 3), (A, 5)], [[(A, 3), (A, 4), (A, 5)]]),
-        ([(A, 5), (B, 0), (A, 3)], [[(A, 3), (A, 4), (A, 5)], [(B, 0)]]),
-        ([(A, 3), (B, 5)], [[(A, 3)], [(B, 5)]]),
-        ([(A, 2), (A, 3), (A, 5), (A, 6)], [[(A, 2), (A, 3)], [(A, 5), (A, 6)]]),
-        ([(A, 3), (B, 3), (A, 5), (B, 5)], [[(A, 3), (A, 4), (A, 5)], [(B, 3), (B, 4), (B, 5)]]),
+        # What was not found joins nothing.
+        ([(A, 3), (A, 5)], [[(A, 3)], [(A, 5)]]),
+        ([(A, 3), (B, 4)], [[(A, 3)], [(B, 4)]]),
     ],
 )
 def test_passages(ranked: list[tuple[int, int]], shown: list[list[tuple[int, int]]]) -> None:
@@ -72,7 +60,6 @@ def test_a_neighbour_far_down_the_ranking_stands_alone() -> None:
     others = OTHERS[:MERGE_WITHIN]
     assert [(A, 5)] in found((A, 4), *others, (A, 5))
     assert [(A, 4), (A, 5)] in found((A, 4), *others[:-1], (A, 5))
-    assert found((A, 3), *OTHERS[:BRIDGE_WITHIN], (A, 5))[0] == [(A, 3)]
 
 
 def test_copies_of_a_file_are_left_out() -> None:
@@ -80,18 +67,10 @@ def test_copies_of_a_file_are_left_out() -> None:
     assert found((2, 7), (1, 0), (1, 7), same=(1, 2)) == [[(2, 7)]]
 
 
-def test_the_chunk_that_is_asked_with_joins_nothing() -> None:
-    shown = passages(ranking((1, 3), (1, 5)), {}, {chunk_number(1, 4)})
-    assert [list(passage.numbers) for passage in shown] == [[chunk_number(1, 3)], [chunk_number(1, 5)]]
-
-
 def test_copies_that_are_left_out_keep_their_ranks() -> None:
     left_out = [(2, 2 * n) for n in range(MERGE_WITHIN)]
-    assert found((3, 0), (1, 7), (1, 5), *left_out, (1, 8), (1, 6), same=(2, 3)) == [
-        [(3, 0)],
-        [(1, 5), (1, 6), (1, 7)],
-        [(1, 8)],  # the chunk that joins two passages is in no third
-    ]
+    apart = [[(3, 0)], [(1, 7)], [(1, 5)], [(1, 8)], [(1, 6)]]
+    assert found((3, 0), (1, 7), (1, 5), *left_out, (1, 8), (1, 6), same=(2, 3)) == apart
     assert found((1, 1), (3, 1), *left_out, (3, 2), same=(1, 2)) == [[(1, 1)], [(3, 1)], [(3, 2)]]
 
 
@@ -111,7 +90,7 @@ def test_every_chunk_is_in_one_passage_and_passages_keep_the_order(
     assert len(kept & same) <= 1
     assert [passage.rank for passage in shown] == sorted(passage.rank for passage in shown)
     for passage in shown:
-        assert len(passage.numbers) <= MAX_BRIDGED_CHUNKS
+        assert len(passage.numbers) <= MAX_MERGED_CHUNKS
         assert ranked[passage.rank] in passage.numbers
         assert all(n >> 12 == passage.file_id for n in passage.numbers)
 
