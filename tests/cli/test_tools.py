@@ -167,7 +167,7 @@ def test_the_log_shows_the_latest_calls(run: Run, findspot: Program, monkeypatch
 
 def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> None:
     """documents-chunks-tools B3: `tools add | list | remove | enable | disable`."""
-    server = (sys.executable, str(EXAMPLE_SERVER), "notes", "-y")
+    server = (sys.executable, str(EXAMPLE_SERVER), "notes", "-y", "--json")  # its own argument
     done = run("tools", "add", "--env", "TOKEN=hunter2", "notes", *server)
     assert done.code == 0, done.err
     assert done.out.splitlines() == [

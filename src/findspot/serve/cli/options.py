@@ -131,9 +131,17 @@ def option_of(name: str, schema: Schema, *also: str, **looks: Any) -> Callable[[
     return click.option(*also, f"--{name.replace('_', '-')}", name, **kind | described | looks)
 
 
+
+
+def _answer_as_asked(ctx: click.Context, _option: click.Parameter, value: bool) -> None:
+    """Let the command's own option decide: the same word may be an argument of a program that it names."""
+    ctx.ensure_object(Reply).json = value
+
+
 json_option = click.option(
-    "--json", is_flag=True, expose_value=False, help="Answer with one JSON object on standard output."
-)
+    "--json", is_flag=True, expose_value=False, callback=_answer_as_asked,
+    help="Answer with one JSON object on standard output.",
+)  # fmt: skip
 project_option = click.option(
     "--project", metavar="PATH", help="The project's folder. Default: the project you are in."
 )
