@@ -22,6 +22,11 @@ settings.load_profile("patient")
 
 keep_workers()
 
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as in the background of a script: no Ctrl-C would arrive
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the small modules last: a large one at the end would leave the other processes without work."""

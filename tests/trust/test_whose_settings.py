@@ -89,6 +89,8 @@ def test_what_is_wrong_with_a_project_costs_only_its_own_row(
         pipe = serve(folder)
         assert len(pipe.values("list_projects")["projects"]) == 2
         assert pipe.values("search_by_path", pattern="**")["matches"]
+        pipe.close_input()
+        pipe.ended()  # or its watcher would mend what is broken below
 
     (hostile / ".findspot.json").unlink()
     index = Path(findspot("status", hostile, "--json").json["indexPath"])

@@ -122,6 +122,11 @@ class Skip:
     reason: SkipReason
     detail: str = ""
 
+    @property
+    def told(self) -> str:
+        """Why, in the words that there are."""
+        return self.detail or str(self.reason)
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:

@@ -41,17 +41,21 @@ def warned(values: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
 
 
 _SPELLED_OUT = 3
+_NAMED = 20
 
 
 def settings_notes(settings: Settings) -> list[str]:
-    """Return what is wrong with a project's settings: a few sentences, and how many more there are.
+    """Return what is wrong with a project's settings: a few sentences, and the names of the other keys.
 
     The user's own settings come first: a committed file cannot push them out.
     """
     warnings = sorted(settings.warnings, key=lambda warning: warning.startswith(COMMITTED_FILES))
     notes = [f"{warning}." for warning in warnings[:_SPELLED_OUT]]
     if more := warnings[_SPELLED_OUT:]:
-        notes.append(f"{len(more)} more settings are not used. `findspot config` says why.")
+        named = (re.search(r"'([\w.]+)'", warning) for warning in more)
+        listed = ", ".join([found[1] for found in named if found][:_NAMED])
+        about = f" ({listed})" if listed else ""
+        notes.append(f"{len(more)} more settings are not used{about}. `findspot config` says why.")
     return notes
 
 

@@ -156,8 +156,10 @@ def test_a_signal_ends_a_loop_that_does_not_see_it_come() -> None:
         loop = asyncio.get_running_loop()
         threading.Thread(target=interrupt).start()
         loop.call_soon(waits.set)
-        loop.call_later(20, other_events.append, "too late")
-        await loop.create_future()
+        other_event = loop.create_future()
+        loop.call_later(20, other_event.set_result, None)
+        await other_event
+        other_events.append("too late")
 
     with pytest.raises(KeyboardInterrupt):
         run_loop(wait)

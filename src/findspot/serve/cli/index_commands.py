@@ -347,7 +347,7 @@ def summarise(report: IndexReport, status: IndexStatus) -> None:
     for text in report.notes:
         output.note(f"note: {text}")
     for skip in report.errors[:_MOST_ERRORS]:
-        output.warn(f"{skip.path}: {skip.detail or skip.reason}")
+        output.warn(f"{skip.path}: {skip.told}")
     if len(report.errors) > _MOST_ERRORS:
         output.warn(f"… and {len(report.errors) - _MOST_ERRORS} more; see `findspot status --skipped`")
 

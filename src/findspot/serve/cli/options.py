@@ -131,8 +131,6 @@ def option_of(name: str, schema: Schema, *also: str, **looks: Any) -> Callable[[
     return click.option(*also, f"--{name.replace('_', '-')}", name, **kind | described | looks)
 
 
-
-
 def _answer_as_asked(ctx: click.Context, _option: click.Parameter, value: bool) -> None:
     """Let the command's own option decide: the same word may be an argument of a program that it names."""
     ctx.ensure_object(Reply).json = value
