@@ -16,7 +16,7 @@ BUDGET = Path(__file__).with_name("budget.txt")
 """Lines of Python below `src/`, blank ones included. A deletion lowers it in the same commit."""
 
 COMPLEX = 15
-MOST_COMPLEX = 30
+MOST_COMPLEX = 26
 MOST_IN_CIRCLES = 0
 """Functions of that cyclomatic complexity or more, and modules that import each other in a circle, for types
 only too. The goals are 30 and none: these numbers only fall."""
