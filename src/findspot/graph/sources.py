@@ -30,7 +30,7 @@ _SETTINGS = re.compile(r"(^|/)(go\.mod|package\.json|Cargo\.toml|[jt]sconfig[^/]
 """Files whose text says where modules are."""
 
 Views = dict[int, SourceView | None]
-"""Decoded files by number, which stands for one content of a file."""
+"""Decoded files by their number: a file gets a new one when its content changes."""
 
 
 @dataclass(slots=True)

@@ -186,7 +186,7 @@ class WorkerProcess:
         os.close(self._errors)
 
     def _talk(self, setup: Setup, batches: Batches, answers: Answers) -> None:
-        """Start with a setup, then take batches and hand on their outcomes until the process ends."""
+        """Start with a setup, then take batches and pass on their outcomes until the process ends."""
         to_process, from_process = self._process.stdin, self._process.stdout
         assert to_process is not None
         assert from_process is not None

@@ -43,9 +43,9 @@ _DIRECTIVE = re.compile(r"\.\. (?:code-block|code|sourcecode|parsed-literal)::")
 _TYPED = re.compile(r"\s*(?:>>> ?|\.\.\.(?: |$)|In ?\[\d*\]: ?|irb[^>]{0,30}> ?|iex\(\d+\)> ?|\$ (?=\S))")
 """The prompts of interpreters and shells."""
 _LIST_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)")
-_QUOTE = re.compile(r"\s{0,3}>(?!>>)(?:\s|$)")
+_QUOTE = re.compile(r"^\s{0,3}>(?!>>)(?:\s|$)")
 _HEADING = re.compile(
-    r"\s{0,3}(?:#{1,6}\s|={1,4} .*=\s*$|(?:\*\*|__)[^*]{1,120}(?:\*\*|__):?\s*$|<(?:summary|h\d))"
+    r"\s{0,3}(?:#{1,6}\s|={1,4} .*=\s*$|(?:\*\*[^*]{1,120}\*\*|__[^_]{1,120}__):?\s*$|<(?:summary|h\d))"
 )
 _UNDERLINE = re.compile(r"\s{0,3}([-=~^*#\"'+])\1{2,}\s*$")
 _CHECKBOX = re.compile(r"(?:[-*+]|\d+\.)? ?\[[ xX✓✔]?\]\s")
@@ -59,8 +59,16 @@ _LOG = re.compile(
     r"|\[?(?:INFO|DEBUG|WARN(?:ING)?|TRACE|VERBOSE|NOTICE)\]?[\s:|]|(?:npm|yarn) (?:WARN|ERR!|info)"
     r"|0x[0-9a-f]{6,}"
 )
-_TITLE_TAG = re.compile(r"\[[^\]\n]{1,30}\]:?\s*|(?:bug|feature)s?(?: report| request)?:\s+", re.IGNORECASE)
-_TAG = re.compile(r"</?[a-z]\w{0,9}\b[^<>\n]{0,300}>", re.IGNORECASE)
+_TITLE_TAG = re.compile(
+    r"\[(?:bug|feature|question|enhancement|regression)[^\]\n]{0,20}\]:?\s*"
+    r"|(?:bugs?|features?|questions?|enhancement|regression)(?: report| request)?:\s+",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r"</?(?:details|summary|br|p|div|span|b|i|em|strong|code|kbd|sub|sup|ul|ol|li|hr|img|a|pre|table|t[rdh]|h\d"
+    r"|center|video)\b[^<>]{0,300}>"
+)
+"""Of HTML: `Vec<Cart>` and `<Cart>` name something."""
 _URL = re.compile(r"(!?\[[^\[\]\n]{0,300}\])?\(?<?(https?://[^\s<>)\]\"'`]+)>?\)?")
 
 
@@ -120,7 +128,8 @@ class _ReportReader:
         self.at += 1
         self.traces.message_in(first)
         title = first.strip().lstrip("# ").removeprefix("Subject: ")
-        return (_TITLE_TAG.sub("", title, count=1) or title)[:MAX_TITLE_CHARS]
+        tag = _TITLE_TAG.match(title)
+        return (title[tag.end() :] if tag else title)[:MAX_TITLE_CHARS] or title[:MAX_TITLE_CHARS]
 
     def _next(self) -> None:
         """Read one line, or the block that begins there."""

@@ -130,6 +130,12 @@ def test_of_a_session_only_what_was_typed_is_code() -> None:
     assert report.code == ("from shop import total\ntotal([1,\n       2])", "shop run", "shop.version")
 
 
+def test_only_a_template_s_tag_is_no_part_of_a_title() -> None:
+    for title in ("items[0] is lost", "[shop.cart] is empty"):
+        assert read_report(f"{title}\n\nIt fails.").title == title
+    assert read_report("[Bug]: it fails\n").title == "it fails"
+
+
 def test_logs_are_noise_and_their_errors_are_errors() -> None:
     report = read_report(
         "Hangs\n```\n2023-01-01 10:00:00,123 INFO shop: start\n"
@@ -187,6 +193,8 @@ def test_a_template_says_nothing(noise: str) -> None:
         "Cart.add is slow.",
         "The result is 3.5 instead of 4.5 here.",
         "Before 2.0 the order was kept.",
+        "A Vec<Cart> in <Basket> is lost: 1 -> 0, not a => b.",
+        "__init__ fails with __all__",
     ],
 )
 def test_a_description_is_prose(sentence: str) -> None:

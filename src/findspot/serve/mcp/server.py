@@ -92,9 +92,9 @@ def instructions(tools: Sequence[Tool], servers: Sequence[str] = ()) -> str:
     uses = first | hints | first
     if servers:
         uses["search_tools"] += f" Servers: {listed(servers, _NAMED_SERVERS)}."
-    told = [f"- {name}: {use}" for name, use in uses.items()]
+    lines = [f"- {name}: {use}" for name, use in uses.items()]
     advice = list(dict.fromkeys(f"- {text}" for name, text in _ADVICE.items() if name in hints))
-    parts = [f"{opening} {_MATERIAL}", "\n".join(("Which tool:", *told))]
+    parts = [f"{opening} {_MATERIAL}", "\n".join(("Which tool:", *lines))]
     if advice:
         parts.append("\n".join(("Good to know:", *advice)))
     return "\n\n".join(parts) + "\n"
